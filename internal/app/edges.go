@@ -64,7 +64,7 @@ func (d *domain) readiness() readiness.Config {
 }
 
 // limits returns the rate limits of the settings: the limit of unsigned calls is half that of
-// signed calls, and at least one per second.
+// signed calls, and at least one per second. If the limit is off, both are off.
 func limits(c config.Config) server.Limits {
 	n := int(c.RateLimit)
 	return server.Limits{PerKey: n, PerAddress: (n + 1) / 2}
@@ -77,8 +77,7 @@ const deskInterval = time.Second
 // invoice draws them when it is opened.
 const maxUndrawn = 64
 
-// local holds the notifications of a service in this process for its pages. It is empty for another
-// service.
+// local gives the pages access to a service in the same process. It is the zero value if they call another service.
 type local struct {
 	created <-chan string // new invoices
 	watch   func(id string, changed func(version int64)) (cancel func())

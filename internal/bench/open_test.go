@@ -25,13 +25,13 @@ func openPages(b *testing.B) int {
 	b.Helper()
 	n, err := strconv.Atoi(cmp.Or(os.Getenv("BENCH_PAGES"), "2000"))
 	if err != nil || n < 1 {
-		b.Fatalf("BENCH_PAGES: %v", err)
+		b.Fatal("BENCH_PAGES: want a number from 1")
 	}
 	return n
 }
 
-// BenchmarkOpenPages measures what pages cost that are open while nothing changes, and the time until a
-// change reaches all of them: pages of invoices of their own, and of one invoice.
+// BenchmarkOpenPages measures the memory and the idle processor time of open pages, first with one invoice per page, then
+// with one invoice for all pages. For the latter it also measures the time until a change has reached all pages.
 func BenchmarkOpenPages(b *testing.B) {
 	onEngines(b, func(b *testing.B, e engine) {
 		count := openPages(b)
@@ -94,6 +94,9 @@ func forEach(b *testing.B, count int, do func(ctx context.Context, i int) error)
 	}
 }
 
+// clockTicks is the unit of times in /proc, in ticks per second: USER_HZ of Linux.
+const clockTicks = 100
+
 // cpuTime returns the processor time that the server has used.
 func (p *program) cpuTime(b *testing.B) time.Duration {
 	b.Helper()
@@ -103,9 +106,9 @@ func (p *program) cpuTime(b *testing.B) time.Duration {
 	}
 	_, rest, _ := strings.Cut(string(text), ") ")
 	fields := strings.Fields(rest)
-	user, _ := strconv.Atoi(fields[11])
-	system, _ := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * time.Second / 100
+	user, _ := strconv.Atoi(fields[11])   // utime, field 14 of proc(5)
+	system, _ := strconv.Atoi(fields[12]) // stime
+	return time.Duration(user+system) * time.Second / clockTicks
 }
 
 // openedPages are connections with streams, whose bytes are only counted.

@@ -37,8 +37,8 @@ const NoteField = "note"
 var (
 	// ErrAuthor means that another account wrote the note.
 	ErrAuthor = errors.New("another account wrote the note")
-	// ErrTooMany means that the invoice has the largest number of notes.
-	ErrTooMany = errors.New("the invoice has the largest number of notes")
+	// ErrTooMany means that the invoice already has the maximum number of notes.
+	ErrTooMany = errors.New("the invoice already has the maximum number of notes")
 )
 
 // Notes lists the notes about an invoice, oldest first.
@@ -46,8 +46,8 @@ func (s *Service) Notes(ctx context.Context, invoiceID string) ([]Note, error) {
 	return s.Storage.Notes(ctx, invoiceID)
 }
 
-// AddNote adds a note of the account that makes the request. The text is a *merchant.FieldError if it breaks a rule.
-// The other errors are merchant.ErrNotFound and ErrTooMany.
+// AddNote adds a note of the account that makes the request. The error is a *merchant.FieldError if the text breaks
+// a rule, merchant.ErrNotFound, or ErrTooMany.
 func (s *Service) AddNote(ctx context.Context, merchantID, invoiceID, text string) error {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	if err := cmp.Or(checkWritten(text), merchant.CheckParagraph(text, MaxNote)); err != nil {

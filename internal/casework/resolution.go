@@ -38,11 +38,11 @@ const (
 func (r Resolution) Outcome() Outcome {
 	s := r.Summary
 	switch {
-	case s.Decided && r.Refund == invoice.RefundDeclined:
+	case r.Refund == invoice.RefundDeclined && (s.Decided || s.Status == invoice.Paid):
 		return Declined
 	case s.Decided && r.Kept:
 		return Kept
-	case s.Decided:
+	case s.Decided, r.Refund == invoice.RefundSent && s.Status == invoice.Paid && !s.Accepted:
 		return Refunded
 	case s.Accepted:
 		return Accepted

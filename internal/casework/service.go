@@ -19,14 +19,14 @@ type Storage interface {
 	// RemoveNote deletes a note, with an entry of the audit log. It returns merchant.ErrNotFound if there is no such note.
 	RemoveNote(ctx context.Context, n Note) error
 	// Snooze writes the snooze of an invoice in the place of an earlier one, with an entry of the audit log. It returns
-	// invoice.ErrStale if the invoice has another version than seen, and invoice.ErrState if it does not wait for a
+	// invoice.ErrNotFound without the invoice, invoice.ErrStale if it has another version than seen, and invoice.ErrState if it does not wait for a
 	// decision. A change of the facts of the invoice deletes the snooze.
 	Snooze(ctx context.Context, z Snooze, seen int64) error
-	// Wake deletes the snooze of an invoice, if there is one, with an entry of the audit log.
-	Wake(ctx context.Context, merchantID, invoiceID string) error
+	// EndSnooze deletes the snooze of an invoice, if there is one, with an entry of the audit log.
+	EndSnooze(ctx context.Context, merchantID, invoiceID string) error
 	// FindSnooze returns the snooze of an invoice, which may have ended; the zero Snooze if there is none.
 	FindSnooze(ctx context.Context, invoiceID string) (Snooze, error)
-	// Snoozed lists the invoices whose snooze ends after a time, the first to end at the beginning.
+	// Snoozed lists the invoices whose snooze ends after a time, ordered by the end of the snooze.
 	Snoozed(ctx context.Context, merchantID string, mode invoice.Mode, at time.Time, limit int) ([]Snoozed, error)
 	// Resolutions lists the invoices that stopped waiting for a decision after a time, newest first.
 	Resolutions(ctx context.Context, merchantID string, mode invoice.Mode, since time.Time, limit int) ([]Resolution, error)
@@ -36,11 +36,11 @@ type Storage interface {
 type Config struct {
 	Storage Storage
 	Now     func() time.Time
-	// Token returns a random text with a length.
+	// Token returns a random text of the given length.
 	Token func(length int) string
 }
 
-// Service manages notes and snoozes. It is safe for concurrent use.
+// Service manages notes, snoozes and resolutions. It is safe for concurrent use.
 type Service struct {
 	Config
 }

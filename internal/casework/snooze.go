@@ -45,9 +45,9 @@ func (s *Service) Snooze(ctx context.Context, inv *invoice.Invoice, days int) er
 	return nil
 }
 
-// Wake ends a snooze. It does nothing if the invoice is not snoozed.
-func (s *Service) Wake(ctx context.Context, inv *invoice.Invoice) error {
-	if err := s.Storage.Wake(ctx, inv.MerchantID, inv.ID); err != nil {
+// EndSnooze ends a snooze. It does nothing if the invoice is not snoozed.
+func (s *Service) EndSnooze(ctx context.Context, inv *invoice.Invoice) error {
+	if err := s.Storage.EndSnooze(ctx, inv.MerchantID, inv.ID); err != nil {
 		return fmt.Errorf("end snooze: %w", err)
 	}
 	return nil

@@ -31,7 +31,7 @@ type Section struct {
 	Text  string // without markup
 }
 
-// apiReferenceFile is the file that links to the API reference name.
+// apiReferenceFile is the destination of the links to the API reference in the Markdown pages.
 const apiReferenceFile = "../api/openapi.yaml"
 
 // Render returns a page as HTML. The function address returns the address of the page with a

@@ -51,8 +51,8 @@ type CollectorStorage interface {
 	// that is already recorded in the same state adds no entries.
 	AdvanceNotifications(ctx context.Context, f Feed, to int64, notices []Notice, now time.Time) (bool, error)
 	// RecordFaults records the present faults. It adds the entries that report returns for the faults that
-	// have lasted since minSince or longer and were not reported, nor reported after repeat.
-	RecordFaults(ctx context.Context, present []Fault, now, minSince, repeat time.Time, report func([]Fault) []Entry) error
+	// have lasted since maxSince or longer, and were not reported yet, and last reported before reportedBefore.
+	RecordFaults(ctx context.Context, present []Fault, now, maxSince, reportedBefore time.Time, report func([]Fault) []Entry) error
 	// RecordSummary adds the entries of an account's summary of a day unless it has had one of that day or a later day.
 	RecordSummary(ctx context.Context, accountID string, day int64, entries []Entry, now time.Time) error
 	// PaidBetween returns the sums of a shop's live invoices that became paid from a time until before another.

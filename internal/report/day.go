@@ -11,8 +11,8 @@ type Day int64
 // DayOf returns the day at a time in a zone: the latest day whose start is not after the time. It is the date that
 // the zone's clock shows, except where the clock was set back over midnight after it had shown the next day.
 func DayOf(t time.Time, zone *time.Location) Day {
-	d := dayOf(t.In(zone).Date())
-	if offset(t.Add(-reach), zone) > offset(t, zone) {
+	d := dateDay(t.In(zone).Date())
+	if offset(t.Add(-offsetMargin), zone) > offset(t, zone) { // set back over midnight, the clock may show the day before
 		for !(d + 1).Start(zone).After(t) {
 			d++
 		}
@@ -20,8 +20,8 @@ func DayOf(t time.Time, zone *time.Location) Day {
 	return d
 }
 
-// dayOf returns the day of a date.
-func dayOf(year int, month time.Month, day int) Day {
+// dateDay returns the day of a date.
+func dateDay(year int, month time.Month, day int) Day {
 	return Day(time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix() / int64(24*time.Hour/time.Second))
 }
 
@@ -29,24 +29,25 @@ func dayOf(year int, month time.Month, day int) Day {
 // the day in any other zone.
 func (d Day) Date() time.Time { return time.Date(1970, 1, 1+int(d), 0, 0, 0, 0, time.UTC) }
 
-// reach is more than any offset from UTC, and less than half the time between two changes of a zone's offset.
-const reach = 26 * time.Hour
+// offsetMargin is longer than any offset from UTC, and so short that a zone changes its offset at most once in twice this
+// time.
+const offsetMargin = 26 * time.Hour
 
 // Start returns the first moment of the day in a zone: the first at which the zone's clock shows the day or a later
 // one. It is not always midnight: where summer time begins at midnight, the day starts at 1:00, and a day that a zone
 // skipped starts and ends at the same moment.
 func (d Day) Start(zone *time.Location) time.Time {
 	midnight := d.Date()
-	before, after := offset(midnight.Add(-reach), zone), offset(midnight.Add(reach), zone)
+	before, after := offset(midnight.Add(-offsetMargin), zone), offset(midnight.Add(offsetMargin), zone)
 	start := midnight.Add(-before)
 	if before == after {
 		return start
 	}
-	change := changeOf(midnight.Add(-reach), midnight.Add(reach), zone)
+	change := changeOf(midnight.Add(-offsetMargin), midnight.Add(offsetMargin), zone)
 	switch {
-	case start.Before(change):
+	case start.Before(change): // the clock showed midnight before the change
 		return start
-	case midnight.Add(-after).Before(change):
+	case midnight.Add(-after).Before(change): // the change skipped midnight
 		return change
 	}
 	return midnight.Add(-after)

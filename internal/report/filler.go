@@ -46,16 +46,25 @@ func (f *Filler) Run(ctx context.Context) error {
 // Fill computes all sums that are not computed. If those of a merchant cannot be computed, it continues with the next.
 func (f *Filler) Fill(ctx context.Context) error {
 	merchants, err := f.storage.UnfilledDaySums(ctx)
-	faults := []error{err}
+	if err != nil {
+		return err
+	}
+	var faults []error
 	for _, id := range merchants {
-		done := false
-		for !done && err == nil {
-			done, err = f.storage.FillDaySums(ctx, id)
+		if err := f.fill(ctx, id); err != nil {
+			faults = append(faults, err)
+			continue
 		}
-		if faults = append(faults, err); err == nil {
-			f.log.InfoContext(ctx, "sums of days computed", "merchant", id)
-		}
-		err = nil
+		f.log.InfoContext(ctx, "sums of days computed", "merchant", id)
 	}
 	return errors.Join(faults...)
+}
+
+// fill computes all sums of a merchant.
+func (f *Filler) fill(ctx context.Context, merchantID string) error {
+	for {
+		if done, err := f.storage.FillDaySums(ctx, merchantID); done || err != nil {
+			return err
+		}
+	}
 }

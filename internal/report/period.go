@@ -32,7 +32,7 @@ func LastDays(n int, today Day) Period { return Period{today + 1 - Day(n), today
 // Month returns the period of the month with a day.
 func Month(d Day) Period {
 	year, month, _ := d.Date().Date()
-	return Period{dayOf(year, month, 1), dayOf(year, month+1, 1)}
+	return Period{dateDay(year, month, 1), dateDay(year, month+1, 1)}
 }
 
 // ErrPeriod means that a text is not the name of a period.
@@ -65,10 +65,10 @@ func ParseDay(text string) (Day, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%q is not a day such as 2026-11-29", text)
 	}
-	return dayOf(at.Date()), nil
+	return dateDay(at.Date()), nil
 }
 
-func between(from, to time.Time) Period { return Period{dayOf(from.Date()), dayOf(to.Date())} }
+func between(from, to time.Time) Period { return Period{dateDay(from.Date()), dateDay(to.Date())} }
 
 // The errors of NewPeriod.
 var (
@@ -103,8 +103,8 @@ func (p Period) preceding() Period {
 	from := p.From.Date()
 	if from.Day() == 1 {
 		for _, months := range []int{1, 3, 12} {
-			if dayOf(from.AddDate(0, months, 0).Date()) == p.To && (int(from.Month())-1)%months == 0 {
-				return Period{dayOf(from.AddDate(0, -months, 0).Date()), p.From}
+			if dateDay(from.AddDate(0, months, 0).Date()) == p.To && (int(from.Month())-1)%months == 0 {
+				return Period{dateDay(from.AddDate(0, -months, 0).Date()), p.From}
 			}
 		}
 	}

@@ -69,7 +69,7 @@ func forget(ctx context.Context, q querier, now time.Time) error {
 	if _, err := q.ExecContext(ctx, "DELETE FROM idempotency WHERE created_at <= $1", now.Add(-keptFor).UnixMilli()); err != nil {
 		return fmt.Errorf("forget idempotency keys: %w", err)
 	}
-	if err := forgetCases(ctx, q, now); err != nil {
+	if err := deleteOldCases(ctx, q, now); err != nil {
 		return err
 	}
 	return forgetUnpaidPlaces(ctx, q, now)

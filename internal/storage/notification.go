@@ -18,12 +18,12 @@ import (
 	"chequer/internal/storage/engine"
 )
 
-// sealedSettings returns the purpose for which the settings of an account are sealed.
-func sealedSettings(accountID string) string { return "notification_settings " + accountID }
+// settingsPurpose returns the purpose that seals the settings of an account.
+func settingsPurpose(accountID string) string { return "notification_settings " + accountID }
 
 // openSettings decrypts the settings of an account.
 func openSettings(box *seal.Box, accountID, sealed string) (set notify.Settings, err error) {
-	text, err := box.Open(sealedSettings(accountID), sealed)
+	text, err := box.Open(settingsPurpose(accountID), sealed)
 	if err == nil {
 		err = json.Unmarshal(text, &set)
 	}
@@ -83,7 +83,7 @@ func (s *Storage) UpdateNotificationSettings(ctx context.Context, accountID stri
 		if err != nil {
 			return err
 		}
-		sealed := s.box.Seal(sealedSettings(accountID), []byte(jsonText(set)))
+		sealed := s.box.Seal(settingsPurpose(accountID), []byte(jsonText(set)))
 		if _, err := q.ExecContext(ctx, "UPDATE notification_settings SET settings = $2 WHERE account_id = $1", accountID, sealed); err != nil {
 			return fmt.Errorf("write notification settings: %w", err)
 		}
@@ -93,7 +93,7 @@ func (s *Storage) UpdateNotificationSettings(ctx context.Context, accountID stri
 
 // lockSettings locks the settings of an account. It creates them if they do not exist.
 func (s *Storage) lockSettings(ctx context.Context, q querier, accountID string) (set notify.Settings, err error) {
-	sealed := s.box.Seal(sealedSettings(accountID), []byte(jsonText(set)))
+	sealed := s.box.Seal(settingsPurpose(accountID), []byte(jsonText(set)))
 	_, err = q.ExecContext(ctx, `
 		INSERT INTO notification_settings (account_id, settings, summarised) VALUES ($1, $2, 0) ON CONFLICT (account_id) DO NOTHING`, accountID, sealed)
 	if err != nil {
@@ -299,9 +299,9 @@ func recordCase(ctx context.Context, q querier, t notify.Notice, now time.Time) 
 }
 
 // RecordFaults implements notify.CollectorStorage.
-func (s *Storage) RecordFaults(ctx context.Context, present []notify.Fault, now, minSince, repeat time.Time, report func([]notify.Fault) []notify.Entry) error {
+func (s *Storage) RecordFaults(ctx context.Context, present []notify.Fault, now, maxSince, reportedBefore time.Time, report func([]notify.Fault) []notify.Entry) error {
 	err := s.write(ctx, func(ctx context.Context, q querier) error {
-		if err := markPresent(ctx, q, present, now, repeat); err != nil {
+		if err := markPresent(ctx, q, present, now, reportedBefore); err != nil {
 			return err
 		}
 		var fresh []notify.Fault
@@ -309,7 +309,7 @@ func (s *Storage) RecordFaults(ctx context.Context, present []notify.Fault, now,
 			changed, err := exec(ctx, q, `
 				UPDATE notified_faults SET notified_at = $3
 				WHERE merchant_id = $1 AND fault = $2 AND since <= $4 AND notified_at < since AND notified_at < $5`,
-				f.MerchantID, f.Key, now.UnixMilli(), minSince.UnixMilli(), repeat.UnixMilli())
+				f.MerchantID, f.Key, now.UnixMilli(), maxSince.UnixMilli(), reportedBefore.UnixMilli())
 			if err != nil {
 				return err
 			}
@@ -325,9 +325,9 @@ func (s *Storage) RecordFaults(ctx context.Context, present []notify.Fault, now,
 	return nil
 }
 
-// markPresent records which faults are present. It deletes those that have ended and were not reported after
-// repeat.
-func markPresent(ctx context.Context, q querier, present []notify.Fault, now, repeat time.Time) error {
+// markPresent records which faults are present. It deletes those that have ended and were last reported before
+// reportedBefore.
+func markPresent(ctx context.Context, q querier, present []notify.Fault, now, reportedBefore time.Time) error {
 	for _, f := range present {
 		_, err := q.ExecContext(ctx, `
 			INSERT INTO notified_faults (merchant_id, fault, since, present, notified_at) VALUES ($1, $2, $3, TRUE, 0)
@@ -354,7 +354,7 @@ func markPresent(ctx context.Context, q querier, present []notify.Fault, now, re
 			"UPDATE notified_faults SET present = FALSE WHERE merchant_id = $1 AND fault = $2 AND notified_at >= $3",
 			"DELETE FROM notified_faults WHERE merchant_id = $1 AND fault = $2 AND notified_at < $3",
 		} {
-			if _, err := q.ExecContext(ctx, statement, k.merchantID, k.fault, repeat.UnixMilli()); err != nil {
+			if _, err := q.ExecContext(ctx, statement, k.merchantID, k.fault, reportedBefore.UnixMilli()); err != nil {
 				return err
 			}
 		}

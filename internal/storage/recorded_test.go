@@ -126,7 +126,7 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 			inv := update(t, t.Context(), s, "a", func(inv *invoice.Invoice) { inv.State.Exceptions = []invoice.Exception{invoice.Overpaid} })
 			return s.Snooze(ctx, casework.Snooze{InvoiceID: "a", MerchantID: "shop", Until: noon}, inv.Version)
 		}},
-		{"Wake", "case.reopened", func() error { return s.Wake(ctx, "shop", "a") }},
+		{"EndSnooze", "case.snooze_ended", func() error { return s.EndSnooze(ctx, "shop", "a") }},
 		{"ChangeTeam", "account.created", team(newDeskAccount("acc_1", "Maren"))},
 		{"UpdateAccount", "account.changed", func() error {
 			_, err := s.UpdateAccount(ctx, "acc_1", func(*account.Account) (account.Outcome, error) {
@@ -183,7 +183,7 @@ var unrecorded = map[string]string{
 }
 
 // changingName matches names of methods that change the database.
-var changingName = regexp.MustCompile(`^(Add|Change|Create|End|Record|Remove|Rename|Resend|Retry|Revoke|Save|Set|Snooze|StepUp|Update|Use|Wake)([A-Z]|$)`)
+var changingName = regexp.MustCompile(`^(Add|Change|Create|End|Record|Remove|Rename|Resend|Retry|Revoke|Save|Set|Snooze|StepUp|Update|Use)([A-Z]|$)`)
 
 func TestChanges_are_recorded(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {

@@ -22,21 +22,10 @@ func (s *Storage) saveResolution(ctx context.Context, q querier, r invoiceRow) e
 	return nil
 }
 
-// forgetCases deletes the resolutions that lists do not show any more, and the snoozes that have ended.
-func forgetCases(ctx context.Context, q querier, now time.Time) error {
-	if _, err := q.ExecContext(ctx, "DELETE FROM resolutions WHERE at < $1", now.Add(-casework.ResolutionAge).UnixMilli()); err != nil {
-		return fmt.Errorf("forget resolutions: %w", err)
-	}
-	if _, err := q.ExecContext(ctx, "DELETE FROM snoozes WHERE until <= $1", now.UnixMilli()); err != nil {
-		return fmt.Errorf("forget snoozes: %w", err)
-	}
-	return nil
-}
-
 // Resolutions implements casework.Storage.
 func (s *Storage) Resolutions(ctx context.Context, merchantID string, mode invoice.Mode, since time.Time, limit int) ([]casework.Resolution, error) {
-	list := resolutions(merchantID, mode, since, limit)
-	return readAll(ctx, s, "list resolutions", readResolution, list.text, list.args...)
+	query := resolutions(merchantID, mode, since, limit)
+	return readAll(ctx, s, "list resolutions", readResolution, query.text, query.args...)
 }
 
 // resolutions returns the statement that reads resolutions, newest first.

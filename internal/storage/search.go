@@ -8,7 +8,7 @@ import (
 	"chequer/internal/storage/engine"
 )
 
-// maxExamined is the default of Storage.examined.
+// maxExamined is the default maximum number of invoices that one page of a list examines.
 const maxExamined = 1000
 
 // search is the part of the list in which a page looks for the invoices that a filter selects.
@@ -17,19 +17,19 @@ type search struct {
 	end    invoice.Position // of the last invoice that is examined; zero if it is the last of the list
 }
 
-// startSearch returns the search for a page after a position. If an index serves all filters together, the
-// search has no end. Otherwise the driver is the selector with which a page of the given number of examined invoices
-// reaches the oldest.
+// startSearch returns the search for the page after a position. If one index serves all filters, the search has no end.
+// Otherwise it reads the index of each possible driver up to the given number of invoices, and chooses the driver that
+// gets furthest down the list. The search ends there, or has no end if fewer invoices are left.
 func startSearch(ctx context.Context, q querier, f invoice.Filter, after invoice.Position, examined int) (search, error) {
-	drivers, all := drivers(f)
-	if len(drivers) == 0 {
+	candidates, isDirect := drivers(f)
+	if len(candidates) == 0 {
 		return search{driver: -1}, nil
 	}
-	best := search{driver: drivers[0]}
-	if all {
+	best := search{driver: candidates[0]}
+	if isDirect {
 		return best, nil
 	}
-	for i, d := range drivers {
+	for i, d := range candidates {
 		end, err := readEnd(ctx, q, newSearchEnd(f, after, d, examined))
 		if engine.Absent(err) {
 			return search{driver: d}, nil
@@ -44,9 +44,9 @@ func startSearch(ctx context.Context, q querier, f invoice.Filter, after invoice
 	return best, nil
 }
 
-// drivers returns the numbers of the selectors that may drive a listing, the one with the fewest invoices first,
-// and reports whether the first one selects few invoices or an index serves it together with all others.
-func drivers(f invoice.Filter) (drivers []int, all bool) {
+// drivers returns the numbers of the selectors that may drive a listing, in the order of selectors. isDirect reports
+// whether the first one alone finds few invoices, or has an index that serves all filters.
+func drivers(f invoice.Filter) (drivers []int, isDirect bool) {
 	selectors, others := selectors(f), 0
 	for i, s := range selectors {
 		switch {
@@ -64,7 +64,7 @@ func drivers(f invoice.Filter) (drivers []int, all bool) {
 	case first == fromParts:
 		return drivers[:1], true
 	case first == fromFlags && f.Status != "":
-		others-- // see flagged
+		others-- // invoice_flags has the status; see flagged
 	}
 	return drivers, len(drivers)-1+others == 0
 }

@@ -3,7 +3,6 @@ package storage
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"chequer/internal/audit"
@@ -19,7 +18,7 @@ func (s *Storage) Snooze(ctx context.Context, z casework.Snooze, seen int64) err
 		if err != nil {
 			return err
 		}
-		flags, err := found.row.flags()
+		waits, err := found.row.waits()
 		switch {
 		case err != nil:
 			return err
@@ -27,7 +26,7 @@ func (s *Storage) Snooze(ctx context.Context, z casework.Snooze, seen int64) err
 			return fmt.Errorf("invoice %s: %w", z.InvoiceID, invoice.ErrNotFound)
 		case found.row.version != seen:
 			return invoice.ErrStale
-		case !slices.Contains(flags, decisionFlag):
+		case !waits:
 			return invoice.ErrState
 		}
 		_, err = q.ExecContext(ctx, `
@@ -41,9 +40,9 @@ func (s *Storage) Snooze(ctx context.Context, z casework.Snooze, seen int64) err
 	})
 }
 
-// Wake implements casework.Storage.
-func (s *Storage) Wake(ctx context.Context, merchantID, invoiceID string) error {
-	c := audit.Change{MerchantID: merchantID, Action: "case.reopened", Subject: invoiceID}
+// EndSnooze implements casework.Storage.
+func (s *Storage) EndSnooze(ctx context.Context, merchantID, invoiceID string) error {
+	c := audit.Change{MerchantID: merchantID, Action: "case.snooze_ended", Subject: invoiceID}
 	return s.changeRecorded(ctx, c, "delete snooze", nil, "DELETE FROM snoozes WHERE invoice_id = $1 AND merchant_id = $2", invoiceID, merchantID)
 }
 
@@ -66,7 +65,7 @@ func (s *Storage) FindSnooze(ctx context.Context, invoiceID string) (casework.Sn
 
 // Snoozed implements casework.Storage.
 func (s *Storage) Snoozed(ctx context.Context, merchantID string, mode invoice.Mode, at time.Time, limit int) ([]casework.Snoozed, error) {
-	list := snoozed(merchantID, mode, at, limit)
+	query := snoozed(merchantID, mode, at, limit)
 	return readAll(ctx, s, "list snoozed invoices", func(row scanner) (z casework.Snoozed, err error) {
 		var r summaryRow
 		var until int64
@@ -76,7 +75,7 @@ func (s *Storage) Snoozed(ctx context.Context, merchantID string, mode invoice.M
 		z.Summary, err = r.summary()
 		z.InvoiceID, z.MerchantID, z.Mode, z.Until = z.Summary.ID, merchantID, mode, utc(until)
 		return z, err
-	}, list.text, list.args...)
+	}, query.text, query.args...)
 }
 
 // snoozed returns the statement that reads the snoozed invoices.
@@ -84,53 +83,4 @@ func snoozed(merchantID string, mode invoice.Mode, at time.Time, limit int) stat
 	return statement{`SELECT ` + qualified(summaryColumns, "invoices") + `, snoozes.until, snoozes.set_by FROM snoozes JOIN invoices ON invoices.id = snoozes.invoice_id
 		WHERE snoozes.merchant_id = $1 AND snoozes.mode = $2 AND snoozes.until > $3
 		ORDER BY snoozes.until, snoozes.invoice_id LIMIT $4`, []any{merchantID, string(mode), at.UnixMilli(), limit}}
-}
-
-// caseFacts are the facts of an invoice that a decision about it considers. They do not include the number of
-// confirmations.
-type caseFacts struct {
-	status, exceptions, overpaid, accepted, received, refund string
-	paid, due, refunds, expiresAt                            int64
-	decided                                                  bool
-}
-
-func (r invoiceRow) caseFacts() caseFacts {
-	return caseFacts{r.status, r.exceptions, r.overpaid, r.accepted, r.received, r.refund, r.paid, r.due, r.refunds, r.expiresAt, r.decided}
-}
-
-// saveCase deletes the snooze of an invoice if its facts have changed, and writes that it has stopped waiting for a
-// decision. An invoice that waits again has no resolution.
-func (s *Storage) saveCase(ctx context.Context, q querier, before, after invoiceRow) error {
-	if before.exceptions == "" && after.exceptions == "" || before.caseFacts() == after.caseFacts() {
-		return nil
-	}
-	waited, err := before.waits()
-	if err != nil {
-		return err
-	}
-	waits, err := after.waits()
-	if err != nil {
-		return err
-	}
-	if waited {
-		if _, err := q.ExecContext(ctx, "DELETE FROM snoozes WHERE invoice_id = $1", after.id); err != nil {
-			return fmt.Errorf("delete snooze: %w", err)
-		}
-	}
-	if waited == waits {
-		return nil
-	}
-	if _, err := q.ExecContext(ctx, "DELETE FROM resolutions WHERE invoice_id = $1", after.id); err != nil {
-		return fmt.Errorf("delete resolution: %w", err)
-	}
-	if waits {
-		return nil
-	}
-	return s.saveResolution(ctx, q, after)
-}
-
-// waits reports whether the invoice waits for a decision of the merchant.
-func (r invoiceRow) waits() (bool, error) {
-	flags, err := r.flags()
-	return slices.Contains(flags, decisionFlag), err
 }

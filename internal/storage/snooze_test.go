@@ -99,7 +99,7 @@ func TestSnooze(t *testing.T) {
 			t.Errorf("snooze of b: %+v, error %v", got, err)
 		}
 		for range 2 {
-			if err := s.Wake(t.Context(), "bakery", "a"); err != nil {
+			if err := s.EndSnooze(t.Context(), "bakery", "a"); err != nil {
 				t.Fatal(err)
 			}
 			if got := openCases(t, s, noon); len(got) != 1 {
@@ -107,7 +107,7 @@ func TestSnooze(t *testing.T) {
 			}
 		}
 		for range 2 {
-			if err := s.Wake(t.Context(), "shop", "a"); err != nil {
+			if err := s.EndSnooze(t.Context(), "shop", "a"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -121,7 +121,7 @@ func TestSnooze(t *testing.T) {
 				actions = append(actions, e.Change.Action)
 			}
 		}
-		if diff := cmp.Diff([]string{"case.reopened", "case.snoozed", "case.snoozed"}, actions); diff != "" || err != nil {
+		if diff := cmp.Diff([]string{"case.snooze_ended", "case.snoozed", "case.snoozed"}, actions); diff != "" || err != nil {
 			t.Errorf("audit log, error %v (-want +got):\n%s", err, diff)
 		}
 	})
@@ -210,4 +210,29 @@ func TestResolutions(t *testing.T) {
 			check("after seven days", time.UnixMilli(0), b)
 		})
 	}
+}
+
+// A paid invoice whose shopper asks for a refund waits for a decision, too, although it has no exception.
+func TestSnooze_of_a_requested_refund(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		create(t, s, creation("a", "shop"))
+		inv := update(t, t.Context(), s, "a", func(inv *invoice.Invoice) { inv.State.Status, inv.State.RefundAsked = invoice.Paid, true })
+		until := noon.Add(24 * time.Hour)
+		if err := s.Snooze(t.Context(), casework.Snooze{InvoiceID: "a", MerchantID: "shop", Mode: invoice.Live, Until: until, By: "Tove"}, inv.Version); err != nil {
+			t.Fatal(err)
+		}
+		update(t, t.Context(), s, "a", func(inv *invoice.Invoice) {
+			inv.Refunds, inv.State.RefundAsked = []invoice.Refund{newRefund("r", invoice.RefundSent)}, false
+		})
+		if list, err := s.Snoozed(t.Context(), "shop", invoice.Live, noon, 10); err != nil || len(list) > 0 {
+			t.Errorf("the snooze remains: %+v, error %v", list, err)
+		}
+		if got := openCases(t, s, noon); len(got) > 0 {
+			t.Errorf("%q are open", got)
+		}
+		list, err := s.Resolutions(t.Context(), "shop", invoice.Live, time.UnixMilli(0), 10)
+		if err != nil || len(list) != 1 || list[0].Outcome() != casework.Refunded {
+			t.Errorf("resolved: %+v, error %v", list, err)
+		}
+	})
 }

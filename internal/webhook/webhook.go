@@ -107,11 +107,12 @@ func (w *Worker) Step(ctx context.Context) error {
 // Wait waits until no attempt is running.
 func (w *Worker) Wait() { w.attempts.Wait() }
 
-// startAttempts claims up to room deliveries of an endpoint, whose attempts are reserved, and sends each.
-func (w *Worker) startAttempts(ctx context.Context, e merchant.Endpoint, room int) error {
+// startAttempts claims at most limit deliveries of an endpoint and sends each. The caller has reserved limit attempts in
+// the limiter; those without a delivery are released.
+func (w *Worker) startAttempts(ctx context.Context, e merchant.Endpoint, limit int) error {
 	now := w.now()
-	claims, err := w.storage.ClaimDeliveries(ctx, e.ID, now, now.Add(-orderingTime), now.Add(claimTTL), room)
-	w.limiter.release(e.ID, room-len(claims))
+	claims, err := w.storage.ClaimDeliveries(ctx, e.ID, now, now.Add(-orderingTime), now.Add(claimTTL), limit)
+	w.limiter.release(e.ID, limit-len(claims))
 	for _, c := range claims {
 		w.attempts.Go(func() {
 			w.attempt(ctx, e, c)
@@ -146,8 +147,8 @@ func (w *Worker) attempt(ctx context.Context, e merchant.Endpoint, c Claim) {
 	}
 }
 
-// outcome returns the state of a delivery after an attempt: 2xx and 410 end it, all other results
-// are retried. A test event is sent only once.
+// outcome returns the state of a delivery after an attempt. A status of 2xx completes it; 410 and the end of the retry
+// schedule fail it; all other results are retried. A test event is sent only once.
 func outcome(c Claim, t merchant.Attempt, now time.Time, retryAfter time.Duration) Outcome {
 	switch {
 	case t.Done():

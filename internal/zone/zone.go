@@ -1,4 +1,5 @@
-// Package zone has the time zones of the IANA database, which is embedded in the program.
+// Package zone has the names of the time zones of the IANA database. It loads a zone from the database of the system or,
+// if there is none, from the copy in the program.
 package zone
 
 import (
@@ -13,8 +14,7 @@ import (
 // UTC is the name of the time zone UTC.
 const UTC = "UTC"
 
-// The names of the embedded database, one a line: of the zones in which people live (zone.tab), and the other
-// names of the same zones, some of which browsers still use.
+// Lists of names, one a line: the zones of zone.tab, and other names of these zones, some of which browsers still use.
 var (
 	//go:embed names.txt
 	nameLines string
@@ -24,14 +24,14 @@ var (
 
 var (
 	names = strings.Fields(nameLines)
-	// canonical has every name by its form in lower case.
-	canonical = map[string]string{}
+	// spellings has every name by its form in lower case.
+	spellings = map[string]string{}
 	loaded    sync.Map // *time.Location by name
 )
 
 func init() {
 	for _, name := range append([]string{UTC}, append(names, strings.Fields(aliasLines)...)...) {
-		canonical[strings.ToLower(name)] = name
+		spellings[strings.ToLower(name)] = name
 	}
 }
 
@@ -42,7 +42,7 @@ func Names() []string { return append([]string{UTC}, names...) }
 // the name of the zone in the database. For equal names it returns the same pointer. The error is the rest of a sentence
 // that begins with the name of a field.
 func Load(name string) (*time.Location, error) {
-	known, ok := canonical[strings.ToLower(name)]
+	known, ok := spellings[strings.ToLower(name)]
 	if !ok {
 		return nil, fmt.Errorf("must be a time zone such as Europe/Berlin, not %q", name)
 	}

@@ -56,9 +56,9 @@ func TestSnooze(t *testing.T) {
 	snooze("1")
 	check("after the second snooze", hidden)
 	undo := b.get("/desk/shop/attention").find("#snoozed form").AttrOr("action", "")
-	b.send(undo).leads(at + "?done=woken")
+	b.send(undo).leads(at + "?done=snooze-ended")
 	check("after the undo", both)
-	if got, want := f.actionsOf("case."), []string{"Tove: case.snoozed", "Tore: case.snoozed", "Tore: case.reopened"}; !slices.Equal(got, want) {
+	if got, want := f.actionsOf("case."), []string{"Tove: case.snoozed", "Tore: case.snoozed", "Tore: case.snooze_ended"}; !slices.Equal(got, want) {
 		t.Errorf("the audit log has %q, want %q", got, want)
 	}
 	snooze("7")

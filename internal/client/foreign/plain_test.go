@@ -116,7 +116,7 @@ func plainWant(status string) api.Resource {
 func TestPlain_service_without_a_status_shows_the_answer_to_the_creation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b, c := newSpecOnlyServer(t, "")
+		_, c := newSpecOnlyServer(t, "")
 		id, err := c.CreateInvoice(t.Context(), plainRequest, "token")
 		if err != nil || id != "f-1" {
 			t.Fatalf("CreateInvoice() = %q, %v", id, err)
@@ -139,9 +139,6 @@ func TestPlain_service_without_a_status_shows_the_answer_to_the_creation(t *test
 		time.Sleep(15*time.Minute + 24*time.Hour)
 		if _, err := c.Invoice(t.Context(), id); !errors.Is(err, client.ErrNotFound) {
 			t.Errorf("a day after its end: error %v, want ErrNotFound", err)
-		}
-		if b.requests.Load() == 0 {
-			t.Error("the service received no request")
 		}
 	})
 }

@@ -64,10 +64,10 @@ func (v *page) wake() error {
 	if err != nil {
 		return err
 	}
-	if err := v.Casework.Wake(v.Request().Context(), inv); err != nil {
+	if err := v.Casework.EndSnooze(v.Request().Context(), inv); err != nil {
 		return err
 	}
-	return v.Done(v.Below("/payments/"+inv.ID), "woken")
+	return v.Done(v.Below("/payments/"+inv.ID), "snooze-ended")
 }
 
 // caseName returns the name of an invoice with its state.

@@ -90,7 +90,7 @@ func (v *page) addDraft(t theme.Theme) string {
 const previewPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'; " +
 	"require-trusted-types-for 'script'; trusted-types 'none'"
 
-// preview shows the page of a sample invoice in a theme that may not be saved.
+// preview shows the page of a sample invoice in a draft.
 func (v *page) preview() error {
 	t, found := v.drafts.find(v.draftKey(v.Param("hash")))
 	if !found {
@@ -106,8 +106,7 @@ func (v *page) preview() error {
 	return v.Show(http.StatusOK, views.PaymentPage(f.Sample()))
 }
 
-// previewAsset returns a style sheet or the logo of a theme that may not be saved. A logo opened as a document runs no
-// script.
+// previewAsset returns a style sheet or the logo of a draft. A logo that is opened as a document runs no script.
 func (v *page) previewAsset() error {
 	t, found := v.drafts.find(v.draftKey(v.Param("hash")))
 	if !found {

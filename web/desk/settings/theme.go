@@ -220,7 +220,8 @@ func (v *page) chosenLogo(current theme.Theme, e entered) ([]byte, error) {
 	return kept.Logo.Body, nil
 }
 
-// changed names the fields in which a theme differs from the current one, with the current values.
+// changed names the text fields in which a theme differs from the current one, with the current values. It ignores the
+// logo and the choice of returning automatically.
 func (v *page) changed(current, entered theme.Theme) string {
 	var all []string
 	for _, f := range []struct{ label, current, entered string }{

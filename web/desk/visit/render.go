@@ -51,7 +51,7 @@ func (v *Visit) formToken() string {
 	return v.token.masked()
 }
 
-// Solo returns the frame of a page without a shop.
+// BareFrame returns the frame of a page without a shop.
 func (v *Visit) BareFrame(title string) desk.BareFrame {
 	return desk.BareFrame{Document: v.document(title), Host: v.Accounts.Site.Host}
 }
@@ -146,7 +146,7 @@ var notices = map[string]string{
 	"changed":        "desk.notice.changed",
 	"resent":         "desk.notice.resent",
 	"snoozed":        "desk.notice.snoozed",
-	"woken":          "desk.notice.woken",
+	"snooze-ended":   "desk.notice.snooze.ended",
 	"note-added":     "desk.notice.note.added",
 	"note-removed":   "desk.notice.note.removed",
 
@@ -201,8 +201,8 @@ func (v *Visit) Done(address, result string) error {
 	return v.Redirect(http.StatusSeeOther, address+separator+"done="+result)
 }
 
-// LocalPath returns an address of the desk to which a page may lead, or "" if an address is not one: it
-// is a path below the desk without a host.
+// LocalPath returns an address if it is safe to redirect to: a path below the desk, without a scheme, a host or an
+// account. Otherwise it returns "".
 func (s *Site) LocalPath(address string) string {
 	u, err := url.Parse(address)
 	root := s.Address("/desk/")

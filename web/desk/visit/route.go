@@ -14,20 +14,21 @@ import (
 // shops need the permission in one of the shops of the account.
 type Route struct {
 	Method, Path string
-	Needs        account.Permission // Public and Member are permissions, too
+	Needs        account.Permission // a permission of a role, or Public or Member
 	Handle       func(*Visit) error
 	AllShops     bool   // a page of all shops
 	MaxBody      string // limit for the body of a form; "" for that of most forms
 }
 
-// Pages returns a function that makes the Handle of a route from a method of a page, which wrap makes from a visit.
+// Pages adapts the methods of a page type to Route.Handle: the returned function turns a method of P into a handler that
+// calls the method on wrap(v).
 func Pages[P any](wrap func(*Visit) P) func(handle func(P) error) func(*Visit) error {
 	return func(handle func(P) error) func(*Visit) error {
 		return func(v *Visit) error { return handle(wrap(v)) }
 	}
 }
 
-// Two rights that are no permission of a role.
+// Needs of routes that no permission of a role guards.
 const (
 	Public account.Permission = ""       // anyone
 	Member account.Permission = "member" // every account with a role in the shop
@@ -136,8 +137,8 @@ func (v *Visit) Require(p account.Permission) error {
 	return &refusal{p}
 }
 
-// viewing reports whether a route only shows what the permission guards: only changes need a confirmed
-// sign-in. The form for a new password is part of a change.
+// viewing reports whether a route only shows accounts, keys or shops. Such a page needs the permission, but no confirmed
+// sign-in. For any other permission, a page needs the confirmed sign-in if the permission does.
 func viewing(r Route) bool {
 	return r.Method == http.MethodGet && (r.Needs == account.ManageAccounts || r.Needs == account.ManageKeys || r.Needs == account.ManageShops)
 }

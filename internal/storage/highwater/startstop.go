@@ -10,7 +10,8 @@ import (
 	"chequer/internal/storage/engine"
 )
 
-// CatchUp moves every counter that is below its mark to the mark. Only the first process that uses
+// CatchUp moves every counter that is below its mark to the mark, or at least Leap further if the mark is more than
+// maxAhead above the counter. Only the first process that uses
 // the marks does so. The skipped indexes may have been used, either before a crash or after this
 // copy of the database was made.
 func (m *Marks) CatchUp(ctx context.Context, e *engine.Engine) error {
