@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -15,15 +16,19 @@ const (
 	noticeTTL = 7 * 24 * time.Hour
 	// maxNotices is the largest number of changes of which they are notified at the same time.
 	maxNotices = 20
+	// securityPage is the number of entries that are read at once, and maxSecurityPages bounds the number of reads.
+	securityPage, maxSecurityPages = 100, 10
 )
 
 // Notices returns the changes of wallets, owners and sign-in methods of a shop in the last 7 days that an owner of the
-// shop has not dismissed, newest first, as entries of the audit log. It returns at most 20, and none for another role.
+// shop has not dismissed, newest first, as entries of the audit log. It returns at most 20, the oldest ones, so that
+// dismissing them leads to the others. It returns none for another role.
 func (s *Service) Notices(ctx context.Context, a Account, merchantID string) ([]audit.Entry, error) {
 	if a.Role(merchantID) != Owner {
 		return nil, nil
 	}
-	entries, err := s.Storage.SecurityEntries(ctx, merchantID, maxNotices)
+	seen, oldest := a.Preferences.NoticesSeen[merchantID], s.Now().Add(-noticeTTL)
+	entries, err := s.securityEntries(ctx, merchantID, seen, oldest)
 	if err != nil || len(entries) == 0 {
 		return nil, err
 	}
@@ -35,11 +40,32 @@ func (s *Service) Notices(ctx context.Context, a Account, merchantID string) ([]
 	for _, other := range team {
 		members[other.Name] = other.Role(merchantID) != ""
 	}
-	seen, oldest := a.Preferences.NoticesSeen[merchantID], s.Now().Add(-noticeTTL)
-	return slices.DeleteFunc(entries, func(e audit.Entry) bool {
+	entries = slices.DeleteFunc(entries, func(e audit.Entry) bool {
 		isOwn := e.Change.Action == "account."+string(Created) && e.Change.Subject == a.Name
 		return e.Number <= seen || e.At.Before(oldest) || isOwn || !concerns(e.Change, merchantID, members)
-	}), nil
+	})
+	return entries[max(0, len(entries)-maxNotices):], nil
+}
+
+// securityEntries reads the entries about the wallets of a shop, owners and sign-in methods, from the newest down to a
+// number or a time.
+func (s *Service) securityEntries(ctx context.Context, merchantID string, down int64, oldest time.Time) (all []audit.Entry, err error) {
+	below := int64(math.MaxInt64)
+	for range maxSecurityPages {
+		page, err := s.Storage.SecurityEntries(ctx, merchantID, below, securityPage)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if len(page) < securityPage {
+			break
+		}
+		last := page[len(page)-1]
+		if below = last.Number; below <= down || last.At.Before(oldest) {
+			break
+		}
+	}
+	return all, nil
 }
 
 // testMode is the mode of wallets that receive no money.

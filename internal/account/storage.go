@@ -32,9 +32,9 @@ type Storage interface {
 	UpdateAttempts(ctx context.Context, subject string, now time.Time, change func(*Attempts) error) error
 	// UseNonce stores the use of a value for ttl, and reports whether it was fresh.
 	UseNonce(ctx context.Context, key, nonce string, now time.Time, ttl time.Duration) (fresh bool, err error)
-	// SecurityEntries lists the newest entries of the audit log about the wallets of a shop, and about owners and sign-in
-	// methods of all accounts, newest first: at most limit of each.
-	SecurityEntries(ctx context.Context, merchantID string, limit int) ([]audit.Entry, error)
+	// SecurityEntries lists at most limit entries of the audit log below a number that are about the wallets of a shop, or
+	// about owners and sign-in methods of any account, newest first.
+	SecurityEntries(ctx context.Context, merchantID string, below int64, limit int) ([]audit.Entry, error)
 	// Record writes an entry of the audit log that belongs to no other change.
 	Record(ctx context.Context, c audit.Change) error
 }

@@ -25,13 +25,14 @@ type Outcome string
 
 // The outcomes.
 const (
-	Accepted Outcome = "accepted" // as the full price
-	Kept     Outcome = "kept"     // the surplus
-	Refunded Outcome = "refunded"
-	Declined Outcome = "declined" // the refund that the shopper asked for
-	Requoted Outcome = "requoted"
-	Paid     Outcome = "paid" // the rest of the price
-	Gone     Outcome = "gone" // the payment is no longer on the network
+	Accepted  Outcome = "accepted" // as the full price
+	Kept      Outcome = "kept"     // the surplus
+	Refunded  Outcome = "refunded"
+	Declined  Outcome = "declined"  // the refund that the shopper asked for
+	Cancelled Outcome = "cancelled" // the refund
+	Requoted  Outcome = "requoted"
+	Paid      Outcome = "paid" // the rest of the price
+	Gone      Outcome = "gone" // the payment is no longer on the network
 )
 
 // Outcome returns the way in which the case was resolved, according to the present facts of the invoice.
@@ -42,6 +43,8 @@ func (r Resolution) Outcome() Outcome {
 		return Declined
 	case s.Decided && r.Kept:
 		return Kept
+	case r.Refund == invoice.RefundCancelled && s.Status == invoice.Paid && !s.Accepted:
+		return Cancelled
 	case s.Decided, r.Refund == invoice.RefundSent && s.Status == invoice.Paid && !s.Accepted:
 		return Refunded
 	case s.Accepted:

@@ -58,12 +58,11 @@ func (c *Collector) summaries(ctx context.Context, s Subscriber) (entries []Entr
 
 // summaryText returns the sums of a shop's day in a zone on one line.
 func (c *Collector) summaryText(ctx context.Context, merchantID string, d report.Day, zone *time.Location) (string, error) {
-	to := (d + 1).Start(zone)
-	sums, err := c.storage.PaidBetween(ctx, merchantID, d.Start(zone), to)
+	sums, err := c.storage.PaidBetween(ctx, merchantID, d.Start(zone), (d + 1).Start(zone))
 	if err != nil {
 		return "", err
 	}
-	tally, err := c.storage.Tally(ctx, merchantID, invoice.Live, to)
+	tally, err := c.storage.Tally(ctx, merchantID, invoice.Live, c.now())
 	if err != nil {
 		return "", err
 	}

@@ -120,19 +120,19 @@ const securityActions = `('wallet.added', 'wallet.replaced', 'wallet.removed',
 	'account.password_set', 'account.password_removed', 'account.passkey_added', 'account.passkey_removed')`
 
 // securityEntries reads the newest entries about wallets of a shop or, without a shop, about accounts.
-const securityEntries = "SELECT " + entryColumns + " FROM audit_log WHERE merchant_id = $1 AND action IN " + securityActions + " ORDER BY number DESC LIMIT $2"
+const securityEntries = "SELECT " + entryColumns + " FROM audit_log WHERE merchant_id = $1 AND action IN " + securityActions + " AND number < $2 ORDER BY number DESC LIMIT $3"
 
 // SecurityEntries implements account.Storage.
-func (s *Storage) SecurityEntries(ctx context.Context, merchantID string, limit int) (all []audit.Entry, err error) {
+func (s *Storage) SecurityEntries(ctx context.Context, merchantID string, below int64, limit int) (all []audit.Entry, err error) {
 	for _, of := range []string{merchantID, ""} {
-		entries, err := readAll(ctx, s, "read audit log", readEntry, securityEntries, of, limit)
+		entries, err := readAll(ctx, s, "read audit log", readEntry, securityEntries, of, below, limit)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, entries...)
 	}
 	slices.SortFunc(all, func(a, b audit.Entry) int { return cmp.Compare(b.Number, a.Number) })
-	return all, nil
+	return all[:min(limit, len(all))], nil
 }
 
 // VerifyAuditLog verifies the whole audit log and returns its end. The error is an *audit.BrokenError if

@@ -3,6 +3,7 @@ package storage_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -469,14 +470,23 @@ func TestSecurityEntries(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for limit, want := range map[int][]string{20: {"account.passkey_added Tove", "wallet.added wlt_1", "account.created Maren"}, 1: {"account.passkey_added Tove", "wallet.added wlt_1"}} {
-			entries, err := s.SecurityEntries(ctx, "shop", limit)
+		want := []string{"account.passkey_added Tove", "wallet.added wlt_1", "account.created Maren"}
+		for limit := 1; limit <= 4; limit++ {
 			var got []string
-			for _, e := range entries {
-				got = append(got, e.Change.Action+" "+e.Change.Subject)
+			for below := int64(math.MaxInt64); ; {
+				entries, err := s.SecurityEntries(ctx, "shop", below, limit)
+				if err != nil || len(entries) > limit {
+					t.Fatalf("%d entries of at most %d, error %v", len(entries), limit, err)
+				}
+				for _, e := range entries {
+					got, below = append(got, e.Change.Action+" "+e.Change.Subject), e.Number
+				}
+				if len(entries) < limit {
+					break
+				}
 			}
-			if diff := cmp.Diff(want, got); err != nil || diff != "" {
-				t.Errorf("limit %d (-want +got), error %v:\n%s", limit, err, diff)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
 			}
 		}
 	})

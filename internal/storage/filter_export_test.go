@@ -79,7 +79,7 @@ func PaidStatements(p report.Period, after report.Position, limit int) []Stateme
 
 // SecurityStatements returns the statements of Storage.SecurityEntries.
 func SecurityStatements(limit int) []Statement {
-	return []Statement{{securityEntries, []any{"shop", limit}}}
+	return []Statement{{securityEntries, []any{"shop", int64(1000), limit}}}
 }
 
 // DeliveriesStatements returns the statements of Storage.Deliveries.

@@ -75,7 +75,7 @@ func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (cr
 	if err := s.checkUnpaidLimits(ctx, q, c); err != nil {
 		return created{}, err
 	}
-	if err := takeUse(ctx, q, c.Link); err != nil {
+	if err := s.takeUse(ctx, q, c); err != nil {
 		return created{}, err
 	}
 	if err := takeNonce(ctx, q, c); err != nil {

@@ -104,25 +104,30 @@ func linkUses(ctx context.Context, q querier, slug string) (n int, err error) {
 	return n, nil
 }
 
-// takeUse returns invoice.ErrLinkUsed if the link of a creation has reached its limit of invoices.
-// The caller has locked the merchant's feed, so creations of one merchant do not run concurrently.
-func takeUse(ctx context.Context, q querier, l invoice.LinkUse) error {
-	if l.Slug == "" || l.Max == 0 {
+// takeUse returns invoice.ErrLinkUsed if the link of a creation has reached its limit of invoices, and
+// merchant.ErrNotFound if it was removed in the meantime. It locks the link until the end of the transaction.
+func (s *Storage) takeUse(ctx context.Context, q querier, c invoice.Creation) error {
+	if c.Link.Slug == "" {
 		return nil
 	}
-	used, err := linkUses(ctx, q, l.Slug)
-	if err == nil && used >= l.Max {
+	var used int
+	err := q.QueryRowContext(ctx, "SELECT uses FROM links WHERE slug = $1 AND merchant_id = $2 AND removed_at IS NULL"+s.engine.ForUpdate,
+		c.Link.Slug, c.MerchantID).Scan(&used)
+	if err != nil {
+		return merchantNotFound(err, "read uses of link")
+	}
+	if c.Link.Max > 0 && used >= c.Link.Max {
 		return invoice.ErrLinkUsed
 	}
-	return err
+	return nil
 }
 
-// keepUse stores a new invoice of a link, unless the link was removed in the meantime.
+// keepUse stores a new invoice of a link.
 func keepUse(ctx context.Context, q querier, l invoice.LinkUse, inv invoiceRow) error {
 	if l.Slug == "" {
 		return nil
 	}
-	_, err := q.ExecContext(ctx, "INSERT INTO link_uses (slug, invoice_id) SELECT slug, $2 FROM links WHERE slug = $1 AND removed_at IS NULL", l.Slug, inv.id)
+	_, err := q.ExecContext(ctx, "INSERT INTO link_uses (slug, invoice_id) VALUES ($1, $2)", l.Slug, inv.id)
 	if err != nil {
 		return fmt.Errorf("keep use of link: %w", err)
 	}

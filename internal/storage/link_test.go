@@ -356,3 +356,31 @@ func TestCreateInvoice_for_one_order_makes_one_invoice_concurrently(t *testing.T
 		}
 	})
 }
+
+// An invoice is not created for a link that was removed, or that belongs to another merchant by now, since it was read.
+func TestCreateInvoice_refuses_a_link_that_is_gone(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		for _, l := range []merchant.Link{
+			{Slug: "one", MerchantID: "shop", Mode: merchant.Live, Currency: "EUR", MaxUses: 1, CreatedAt: noon},
+			{Slug: "other", MerchantID: "bakery", Mode: merchant.Live, Currency: "EUR", CreatedAt: noon},
+		} {
+			if err := s.CreateLink(ctx, l); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.RemoveLink(ctx, "shop", merchant.Live, "one", noon, noon, unchecked[merchant.Link]); err != nil {
+			t.Fatal(err)
+		}
+		for i, use := range []invoice.LinkUse{{Slug: "one", Max: 1}, {Slug: "one"}, {Slug: "other", Max: 1}, {Slug: "none"}} {
+			c := creation(fmt.Sprint("i", i), "shop")
+			c.Link = use
+			if _, _, err := s.CreateInvoice(ctx, c); !errors.Is(err, merchant.ErrNotFound) {
+				t.Errorf("%+v: got error %v, want ErrNotFound", use, err)
+			}
+		}
+		if used, err := s.LinkUses(ctx, "other"); err != nil || used != 0 {
+			t.Errorf("the link of the other merchant has %d uses, error %v", used, err)
+		}
+	})
+}

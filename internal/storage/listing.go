@@ -58,10 +58,16 @@ func selectors(f invoice.Filter) []selector {
 			indexed: "origin_id = ? AND origin_id <> '' AND origin <> 'api'"},
 		{isSet: f.PaidAsset != "", condition: "paid_asset = ? AND paid_asset <> '' AND COALESCE(status = 'paid', FALSE)", values: []any{f.PaidAsset},
 			indexed: "paid_asset = ? AND paid_asset <> ''"},
-		{isSet: f.Status != "" && (f.PaidAsset == "" || f.Status != invoice.Paid), condition: statusCondition, values: []any{string(f.Status)}},
+		{isSet: selectsStatus(f), condition: statusCondition, values: []any{string(f.Status)}},
 		{isSet: f.Origin.Kind != "" && !source, condition: "origin = ?", values: []any{string(f.Origin.Kind)}},
 		{isSet: f.Origin.ID != "" && !source, condition: "COALESCE(origin_id = ?, FALSE)", values: []any{f.Origin.ID}, from: fromNone},
 	}
+}
+
+// selectsStatus reports whether the status of a filter is a selector: the asset that paid an invoice selects the
+// status paid already.
+func selectsStatus(f invoice.Filter) bool {
+	return f.Status != "" && (f.PaidAsset == "" || f.Status != invoice.Paid)
 }
 
 // statusCondition is the condition of the selector of a status.

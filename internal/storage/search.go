@@ -63,7 +63,7 @@ func drivers(f invoice.Filter) (drivers []int, isDirect bool) {
 	switch first := selectors[drivers[0]].from; {
 	case first == fromParts:
 		return drivers[:1], true
-	case first == fromFlags && f.Status != "":
+	case first == fromFlags && selectsStatus(f):
 		others-- // invoice_flags has the status; see flagged
 	}
 	return drivers, len(drivers)-1+others == 0

@@ -113,7 +113,8 @@ func (v *page) snoozedCases(mode invoice.Mode) ([]desk.Snoozed, error) {
 // outcomes are the keys of the texts of outcomes.
 var outcomes = map[casework.Outcome]string{
 	casework.Accepted: "desk.resolved.accepted", casework.Kept: "desk.resolved.kept", casework.Refunded: "desk.resolved.refunded", casework.Declined: "desk.resolved.declined",
-	casework.Requoted: "desk.resolved.requoted", casework.Paid: "desk.resolved.paid", casework.Gone: "desk.resolved.gone",
+	casework.Cancelled: "desk.resolved.cancelled",
+	casework.Requoted:  "desk.resolved.requoted", casework.Paid: "desk.resolved.paid", casework.Gone: "desk.resolved.gone",
 }
 
 // resolvedCases returns the invoices of the shop that have stopped waiting for a decision in the last days.

@@ -39,12 +39,19 @@ func readEnd(text string, zone *time.Location) (string, error) {
 		switch {
 		case err != nil:
 			continue
-		case at.Format(layout) != text:
+		case !showsClockOf(at, layout, text):
 			return "", &merchant.FieldError{Field: "ends_at", Fault: "is a time that the clocks of " + zone.String() + " skip"}
 		}
 		return wire.Time(at), nil
 	}
 	return "", &merchant.FieldError{Field: "ends_at", Fault: "must be a day and a time such as 2026-12-31 18:00"}
+}
+
+// showsClockOf reports whether a time has the day and the clock time of the text that it was read from. It has not if the
+// clocks of its zone skip that time.
+func showsClockOf(at time.Time, layout, text string) bool {
+	typed, err := time.Parse(layout, text)
+	return err == nil && at.Format(time.DateTime) == typed.Format(time.DateTime)
 }
 
 // linkValues returns the values of a link as its form shows them, in a zone.
