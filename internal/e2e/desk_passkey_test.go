@@ -34,7 +34,7 @@ func signedOutWithPasskey(t *testing.T) (*tab, webauthn.AuthenticatorID) {
 	tab.waitFor("h1", "Create the owner account", nil)
 	tab.typeInto("#name", "Maren")
 	tab.click("form[data-passkey] button")
-	tab.waitFor("h1", "Your account", nil)
+	tab.waitFor("h1", "Your shop", nil)
 	tab.addInitScript(recordPasskeys)
 	return tab, finger
 }

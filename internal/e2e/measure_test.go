@@ -62,7 +62,6 @@ func TestPageStates(t *testing.T) {
 				if state.status != 0 {
 					tab.discardMessages(fmt.Sprintf("status of %d (%s)", state.status, http.StatusText(state.status)))
 				}
-				tab.discardMessages("'allow-scripts' permission is not set") // the script of observe, in the frame of a preview
 				tab.checkPolicy()
 				tab.checkConsole()
 			})
