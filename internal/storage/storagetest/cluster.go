@@ -26,7 +26,8 @@ type cluster struct {
 // startTimeout limits the start of a server, which may be slow on a busy machine.
 const startTimeout = time.Minute
 
-// settings are for tests: no data needs to survive a crash of the machine.
+// settings are for tests: no data needs to survive a crash of the machine. Without autovacuum, the statistics are those
+// of the ANALYZE of a test that reads plans.
 const settings = `
 listen_addresses = '127.0.0.1'
 port = %d
@@ -36,6 +37,7 @@ shared_buffers = 64MB
 fsync = off
 full_page_writes = off
 deadlock_timeout = 50ms
+autovacuum = off
 log_min_messages = fatal
 `
 
