@@ -40,8 +40,8 @@ type SignIn struct {
 	Password *Password `json:"password,omitempty"` // nil if the account has none
 }
 
-// passkey returns the passkey with an ID; nil if there is none.
-func (s SignIn) passkey(id string) *Passkey {
+// Passkey returns the passkey with an ID; nil if there is none.
+func (s SignIn) Passkey(id string) *Passkey {
 	for i := range s.Passkeys {
 		if s.Passkeys[i].ID() == id {
 			return &s.Passkeys[i]

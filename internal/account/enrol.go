@@ -177,7 +177,7 @@ func (s *Service) RenamePasskey(ctx context.Context, accountID, passkeyID, name 
 		return err
 	}
 	_, err = s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (Outcome, error) {
-		p := a.SignIn.passkey(passkeyID)
+		p := a.SignIn.Passkey(passkeyID)
 		if p == nil {
 			return Outcome{}, ErrNotFound
 		}

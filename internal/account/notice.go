@@ -42,26 +42,30 @@ func (s *Service) Notices(ctx context.Context, a Account, merchantID string) ([]
 	}
 	entries = slices.DeleteFunc(entries, func(e audit.Entry) bool {
 		isOwn := e.Change.Action == "account."+string(Created) && e.Change.Subject == a.Name
-		return e.Number <= seen || e.At.Before(oldest) || isOwn || !concerns(e.Change, merchantID, members)
+		return isOwn || !concerns(e.Change, merchantID, members)
 	})
 	return entries[max(0, len(entries)-maxNotices):], nil
 }
 
-// securityEntries reads the entries about the wallets of a shop, owners and sign-in methods, from the newest down to a
-// number or a time.
-func (s *Service) securityEntries(ctx context.Context, merchantID string, down int64, oldest time.Time) (all []audit.Entry, err error) {
+// securityEntries reads the entries about the wallets of a shop, owners and sign-in methods that are above a number and
+// not before a time, newest first.
+func (s *Service) securityEntries(ctx context.Context, merchantID string, above int64, oldest time.Time) (all []audit.Entry, err error) {
 	below := int64(math.MaxInt64)
 	for range maxSecurityPages {
 		page, err := s.Storage.SecurityEntries(ctx, merchantID, below, securityPage)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, page...)
+		for _, e := range page {
+			if e.Number > above && !e.At.Before(oldest) {
+				all = append(all, e)
+			}
+		}
 		if len(page) < securityPage {
 			break
 		}
 		last := page[len(page)-1]
-		if below = last.Number; below <= down || last.At.Before(oldest) {
+		if below = last.Number; below <= above || last.At.Before(oldest) {
 			break
 		}
 	}

@@ -19,6 +19,9 @@ type recorder struct {
 
 type recorderKey struct{}
 
+// recorderOf returns the recorder of the transaction of a context.
+func recorderOf(ctx context.Context) *recorder { return ctx.Value(recorderKey{}).(*recorder) }
+
 // write runs work in a transaction: see engine.Engine.Write. The results of work must be returned
 // through answer. The entries that work records name the actor of the context.
 func (s *Storage) write(ctx context.Context, w work) error {
@@ -55,7 +58,7 @@ func (s *Storage) record(ctx context.Context, q querier, c audit.Change) error {
 	if c.Action == "" {
 		return nil
 	}
-	r := ctx.Value(recorderKey{}).(*recorder)
+	r := recorderOf(ctx)
 	var head audit.Head
 	err := q.QueryRowContext(ctx, `
 		INSERT INTO audit_head (id, number, mac) VALUES (1, 0, '')

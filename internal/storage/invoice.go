@@ -196,7 +196,7 @@ func (s *Storage) UpdateInvoice(ctx context.Context, id string, lease invoice.Le
 // writeChange writes a change of an invoice. If an account, an API key or a command made it, the audit log
 // has an entry; what networks and time change is in the invoice's events.
 func (s *Storage) writeChange(ctx context.Context, q querier, c change) error {
-	if err := s.writeRows(ctx, q, c); err != nil || !c.differs() || ctx.Value(recorderKey{}).(*recorder).actor.Kind == audit.System {
+	if err := s.writeRows(ctx, q, c); err != nil || !c.differs() || recorderOf(ctx).actor.Kind == audit.System {
 		return err
 	}
 	entry := audit.Change{MerchantID: c.inv.MerchantID, Action: "invoice.changed", Subject: c.inv.ID}

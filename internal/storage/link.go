@@ -92,12 +92,7 @@ func (s *Storage) UpdateLink(ctx context.Context, merchantID string, mode mercha
 
 // LinkUses implements merchant.LinkStorage.
 func (s *Storage) LinkUses(ctx context.Context, slug string) (int, error) {
-	return answer(ctx, s.read, func(ctx context.Context, q querier) (int, error) { return linkUses(ctx, q, slug) })
-}
-
-// linkUses returns the number of invoices of a link that are paid or can still be paid; 0 without the link.
-func linkUses(ctx context.Context, q querier, slug string) (n int, err error) {
-	err = q.QueryRowContext(ctx, "SELECT uses FROM links WHERE slug = $1", slug).Scan(&n)
+	n, err := readOne(ctx, s, column[int], "SELECT uses FROM links WHERE slug = $1", slug)
 	if err != nil && !engine.Absent(err) {
 		return 0, fmt.Errorf("read uses of link: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 
 // saveResolution writes that an invoice has stopped waiting for a decision, with the actor of the change.
 func (s *Storage) saveResolution(ctx context.Context, q querier, r invoiceRow) error {
-	by := ctx.Value(recorderKey{}).(*recorder).actor
+	by := recorderOf(ctx).actor
 	_, err := q.ExecContext(ctx, "INSERT INTO resolutions (invoice_id, merchant_id, mode, at, actor_kind, actor_name) VALUES ($1, $2, $3, $4, $5, $6)",
 		r.id, r.merchantID, r.mode, s.now().UnixMilli(), string(by.Kind), by.Name)
 	if err != nil {

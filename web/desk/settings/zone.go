@@ -15,13 +15,14 @@ import (
 func zoneChoice(v *visit.Visit, chosen string) desk.Choice {
 	c := desk.Choice{Name: string(merchant.SettingTimeZone), Label: v.Text("desk.zone"), Hint: v.Text("desk.zone.hint")}
 	names := zone.Names()
-	if chosen != "" && !slices.Contains(names, chosen) {
+	isListed := chosen == "" || slices.Contains(names, chosen)
+	if !isListed {
 		names = slices.Insert(names, 1, chosen)
 	}
 	for _, name := range names {
 		o := desk.Option{Value: name, Text: strings.ReplaceAll(name, "_", " "), Chosen: name == chosen}
 		o.Group, _, _ = strings.Cut(name, "/")
-		if o.Group == name || !slices.Contains(zone.Names(), name) {
+		if o.Group == name || o.Chosen && !isListed {
 			o.Group = ""
 		}
 		c.Options = append(c.Options, o)

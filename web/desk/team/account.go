@@ -120,12 +120,11 @@ func (v *page) addPasskey() error {
 
 // passkeyName asks for the name of a passkey.
 func (v *page) passkeyName() error {
-	for _, p := range v.Account.SignIn.Passkeys {
-		if p.ID() == v.Param("passkey") {
-			return v.showPasskeyName(http.StatusOK, p.Name, p.Name, nil)
-		}
+	p := v.Account.SignIn.Passkey(v.Param("passkey"))
+	if p == nil {
+		return account.ErrNotFound
 	}
-	return account.ErrNotFound
+	return v.showPasskeyName(http.StatusOK, p.Name, p.Name, nil)
 }
 
 // showPasskeyName shows the form for the name of a passkey, with the entered name and the reason why it was refused.
@@ -145,18 +144,15 @@ func (v *page) showPasskeyName(status int, current, entered string, problem erro
 
 // renamePasskey changes the name of a passkey.
 func (v *page) renamePasskey() error {
-	id, entered := v.Param("passkey"), v.FormValue("name")
-	for _, p := range v.Account.SignIn.Passkeys {
-		if p.ID() != id {
-			continue
-		}
-		err := v.Accounts.RenamePasskey(v.Request().Context(), v.Account.ID, id, entered)
-		if v.Known(err) {
-			return v.showPasskeyName(http.StatusUnprocessableEntity, p.Name, entered, err)
-		}
-		return v.changedAccount(err, "passkey-renamed")
+	p, entered := v.Account.SignIn.Passkey(v.Param("passkey")), v.FormValue("name")
+	if p == nil {
+		return account.ErrNotFound
 	}
-	return account.ErrNotFound
+	err := v.Accounts.RenamePasskey(v.Request().Context(), v.Account.ID, p.ID(), entered)
+	if v.Known(err) {
+		return v.showPasskeyName(http.StatusUnprocessableEntity, p.Name, entered, err)
+	}
+	return v.changedAccount(err, "passkey-renamed")
 }
 
 // removePasskey removes a passkey.

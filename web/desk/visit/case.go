@@ -21,15 +21,15 @@ const Refund = "/refund"
 
 // Case returns an invoice that waits for a decision, with its default action.
 func (v *Visit) Case(inv *invoice.Invoice) desk.Case {
-	s := inv.Summary()
+	s, e := inv.Summary(), v.Invoices.Evaluation(inv)
 	state, at := v.StateOf(s), v.Below("/payments/"+s.ID)
-	if isRequested(s, v.Invoices.Evaluation(inv)) {
+	if isRequested(s, e) {
 		state = desk.State{Text: v.Text("desk.state.requested"), Shape: "warn"}
 	}
 	return desk.Case{
 		Heading: v.Text("desk.attention.case", "Name", v.NameOf(s.OrderID, s.ID), "State", state.Text), URL: at, Shape: state.Shape,
 		Text:   v.Text("desk.attention.text", "Price", v.Fiat(s.Price), "Paid", v.Fiat(s.Paid), "Time", v.Clock(s.CreatedAt)),
-		Action: v.defaultAction(inv, at), Snooze: views.Link{Text: v.Text("desk.snooze.ask"), URL: at + "/" + Snooze},
+		Action: v.defaultAction(inv, s, e, at), Snooze: views.Link{Text: v.Text("desk.snooze.ask"), URL: at + "/" + Snooze},
 	}
 }
 
@@ -45,9 +45,8 @@ func (v *Visit) Decisions(e *invoice.Evaluation) invoice.Decisions {
 
 // defaultAction returns the action that usually resolves a case: the page with the consequences of a
 // decision that the invoice allows, or the invoice.
-func (v *Visit) defaultAction(inv *invoice.Invoice, at string) views.Link {
-	e := v.Invoices.Evaluation(inv)
-	s, d := inv.Summary(), v.Decisions(e)
+func (v *Visit) defaultAction(inv *invoice.Invoice, s invoice.Summary, e *invoice.Evaluation, at string) views.Link {
+	d := v.Decisions(e)
 	late := s.Has(invoice.Late) || s.Has(invoice.Older)
 	switch {
 	case slices.ContainsFunc(inv.Refunds, invoice.Refund.Pending):
