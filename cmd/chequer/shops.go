@@ -9,6 +9,7 @@ import (
 
 	"chequer/internal/console"
 	"chequer/internal/merchant"
+	"chequer/internal/report"
 )
 
 // shop returns the group of commands about the shops of the server.
@@ -109,11 +110,10 @@ func (s *shell) shopRecount() *cobra.Command {
 		Args:  console.Arguments,
 		RunE: answer(s, func(call invocation) (map[string]string, error) {
 			storage, id := call.core.Storage, call.shop.ID
-			err := storage.RestartDaySums(call.Context(), id)
-			for done := false; !done && err == nil; {
-				done, err = storage.FillDaySums(call.Context(), id)
+			if err := storage.RestartDaySums(call.Context(), id); err != nil {
+				return nil, err
 			}
-			return map[string]string{"recounted": id}, err
+			return map[string]string{"recounted": id}, report.Complete(call.Context(), storage, id)
 		}, func(w io.Writer, result map[string]string) { fmt.Fprintln(w, "recounted", result["recounted"]) }),
 	}
 }

@@ -1,8 +1,10 @@
 package invoice
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"chequer/internal/money"
 )
@@ -96,6 +98,31 @@ func (e *UnreadableError) Error() string {
 
 // Unwrap returns what is wrong with the rows.
 func (e *UnreadableError) Unwrap() error { return e.Err }
+
+// UnreadableStorage stores which invoices cannot be read.
+type UnreadableStorage interface {
+	// RecordUnreadable records that a loop skipped an invoice with an *UnreadableError, and postpones its next
+	// check and its sales. It reports whether the invoice was not recorded before.
+	RecordUnreadable(ctx context.Context, id string, now time.Time) (first bool, err error)
+}
+
+// SkipUnreadable lets a loop go on after an error about one invoice. If the error is an *UnreadableError, it is recorded,
+// and skip is true; it is returned only the first time, so that it is logged once. Any other error is returned as it is,
+// and so is a failure to record it.
+func SkipUnreadable(ctx context.Context, s UnreadableStorage, err error, now time.Time) (skip bool, remaining error) {
+	broken, ok := errors.AsType[*UnreadableError](err)
+	if !ok {
+		return false, err
+	}
+	first, recordErr := s.RecordUnreadable(ctx, broken.ID, now)
+	switch {
+	case recordErr != nil:
+		return false, errors.Join(err, recordErr)
+	case first:
+		return true, err
+	}
+	return true, nil
+}
 
 // NoRateError is ErrNoRate with the currency of the invoice.
 type NoRateError struct{ Fiat money.Currency }

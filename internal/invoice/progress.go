@@ -230,13 +230,7 @@ func (s *Service) Expire(ctx context.Context, limit int) (int, error) {
 	var faults []error
 	for _, id := range ids {
 		_, err := s.update(ctx, id, Lease{}, func(*Invoice) error { return nil })
-		if _, broken := errors.AsType[*UnreadableError](err); broken {
-			first, recordErr := s.storage.RecordUnreadable(ctx, id, s.now())
-			if err = errors.Join(err, recordErr); !first && recordErr == nil {
-				continue // it is logged once
-			}
-		}
-		if err != nil {
+		if _, err = SkipUnreadable(ctx, s.storage, err, s.now()); err != nil {
 			faults = append(faults, fmt.Errorf("expire invoice %s: %w", id, err))
 		}
 	}

@@ -40,9 +40,7 @@ type Storage interface {
 	InvoiceTo(ctx context.Context, network chain.ID, script string) (id string, err error)
 	// DueInvoices lists the invoices whose next check is at or before a time, most overdue first.
 	DueInvoices(ctx context.Context, at time.Time, limit int) ([]string, error)
-	// RecordUnreadable records that a loop skipped an invoice with an *UnreadableError, and postpones its next
-	// check and its sales. It reports whether the invoice was not recorded before.
-	RecordUnreadable(ctx context.Context, id string, now time.Time) (first bool, err error)
+	UnreadableStorage
 	// RecordedTransfers lists the transfers on a network that a new scan may change: present
 	// transfers that are unconfirmed, not deep enough, or in a block above the height.
 	RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]Recorded, error)

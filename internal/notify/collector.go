@@ -109,14 +109,9 @@ func (c *Collector) noticesOf(ctx context.Context, merchantID string, events []F
 		if errors.Is(err, invoice.ErrNotFound) {
 			continue
 		}
-		if _, broken := errors.AsType[*invoice.UnreadableError](err); broken {
-			first, recordErr := c.storage.RecordUnreadable(ctx, e.InvoiceID, c.now())
-			if recordErr != nil {
-				return nil, nil, errors.Join(err, recordErr)
-			}
-			if first { // it is logged once
-				skipped = errors.Join(skipped, err)
-			}
+		skip, err := invoice.SkipUnreadable(ctx, c.storage, err, c.now())
+		if skip {
+			skipped = errors.Join(skipped, err)
 			continue
 		}
 		if err != nil {

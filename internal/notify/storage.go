@@ -44,8 +44,7 @@ type CollectorStorage interface {
 	Subscribers(ctx context.Context, merchantID string) ([]Subscriber, error)
 	// Invoice returns an invoice, or invoice.ErrNotFound, or an *invoice.UnreadableError.
 	Invoice(ctx context.Context, id string) (*invoice.Invoice, error)
-	// RecordUnreadable is that of invoice.Storage.
-	RecordUnreadable(ctx context.Context, id string, now time.Time) (first bool, err error)
+	invoice.UnreadableStorage
 	// AdvanceNotifications moves the cursor of a feed, writes the cases and the entries that were collected
 	// up to there, and reports whether it did: false means that another process has moved the cursor. A case
 	// that is already recorded in the same state adds no entries.

@@ -51,7 +51,7 @@ func (f *Filler) Fill(ctx context.Context) error {
 	}
 	var faults []error
 	for _, id := range merchants {
-		if err := f.fill(ctx, id); err != nil {
+		if err := Complete(ctx, f.storage, id); err != nil {
 			faults = append(faults, err)
 			continue
 		}
@@ -60,10 +60,10 @@ func (f *Filler) Fill(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// fill computes all sums of a merchant.
-func (f *Filler) fill(ctx context.Context, merchantID string) error {
+// Complete computes all sums of a merchant that are not computed.
+func Complete(ctx context.Context, s FillStorage, merchantID string) error {
 	for {
-		if done, err := f.storage.FillDaySums(ctx, merchantID); done || err != nil {
+		if done, err := s.FillDaySums(ctx, merchantID); done || err != nil {
 			return err
 		}
 	}

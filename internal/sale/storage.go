@@ -31,8 +31,7 @@ type Storage interface {
 	ClaimSale(ctx context.Context, now, until time.Time) (Claim, error)
 	// ReleaseSale ends a claim, unless it has expired.
 	ReleaseSale(ctx context.Context, c Claim) error
-	// RecordUnreadable is that of invoice.Storage.
-	RecordUnreadable(ctx context.Context, id string, now time.Time) (first bool, err error)
+	invoice.UnreadableStorage
 }
 
 // Invoices changes sales. *invoice.Service implements it.

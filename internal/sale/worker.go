@@ -119,13 +119,7 @@ func (w *Worker) Step(ctx context.Context) (done int, err error) {
 func (w *Worker) handle(ctx context.Context, c Claim) error {
 	bounded, cancel := context.WithTimeout(ctx, workTimeout)
 	defer cancel()
-	err := w.advance(bounded, c)
-	if _, broken := errors.AsType[*invoice.UnreadableError](err); broken {
-		first, recordErr := w.storage.RecordUnreadable(ctx, c.InvoiceID, w.now())
-		if err = errors.Join(err, recordErr); !first && recordErr == nil {
-			err = nil // it is logged once
-		}
-	}
+	_, err := invoice.SkipUnreadable(ctx, w.storage, w.advance(bounded, c), w.now())
 	// If the release fails, the claim expires after claimTTL.
 	if released := w.storage.ReleaseSale(ctx, c); err == nil && ctx.Err() == nil {
 		err = released
