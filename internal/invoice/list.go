@@ -282,17 +282,20 @@ func (s Summary) Has(e Exception) bool { return slices.Contains(s.Exceptions, e)
 // NeedsDecision reports whether received money waits for a decision of the merchant: to accept it, to
 // pay it back or to keep it, or whether the shopper waits for a refund. An underpaid invoice waits for the shopper until it has ended.
 func (s Summary) NeedsDecision() bool {
-	return s.RefundAsked || !s.Decided && needsDecision(s.Status, s.Exceptions, s.Accepted)
+	return State{Status: s.Status, Exceptions: s.Exceptions, Decided: s.Decided, RefundAsked: s.RefundAsked}.needsDecision(s.Accepted)
 }
 
 // NeedsDecision reports whether received money waits for a decision of the merchant; see
 // Summary.NeedsDecision.
 func (inv *Invoice) NeedsDecision() bool {
-	return inv.State.RefundAsked || !inv.State.Decided && needsDecision(inv.State.Status, inv.State.Exceptions, len(inv.Accepted) > 0)
+	return inv.State.needsDecision(len(inv.Accepted) > 0)
 }
 
-func needsDecision(status Status, exceptions []Exception, accepted bool) bool {
-	for _, e := range exceptions {
+func (s State) needsDecision(accepted bool) bool {
+	if s.RefundAsked || s.Decided {
+		return s.RefundAsked
+	}
+	for _, e := range s.Exceptions {
 		switch e {
 		case Overpaid, WrongAsset:
 			return true
@@ -301,7 +304,7 @@ func needsDecision(status Status, exceptions []Exception, accepted bool) bool {
 				return true
 			}
 		case Underpaid:
-			if !accepted && (status == Expired || status == Declined) {
+			if !accepted && (s.Status == Expired || s.Status == Declined) {
 				return true
 			}
 		}
