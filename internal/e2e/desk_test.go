@@ -269,13 +269,25 @@ func signedIn(path string) func(*tab, *demoSite) {
 	}
 }
 
+// atOwnDesk returns a step that visits a page of a new server as its only owner. The other states add shops and owners to
+// the server that they share.
+func atOwnDesk(path string) func(*tab, *demoSite) {
+	return func(b *tab, w *demoSite) {
+		b.t.Helper()
+		o := newFirstRunDesk(w.t)
+		b.signInAs(newDeskClient(w.t, o.link, "Maren"))
+		b.visit(o.url + deskShop + path)
+	}
+}
+
 // atAllShops returns a step that visits a page of all shops, as an owner of the shop and of a new one.
 func atAllShops(path string) func(*tab, *demoSite) {
 	return func(b *tab, w *demoSite) {
 		b.t.Helper()
-		owner := newDeskClient(w.t, w.owner.invite("owner"), "Nora at all"+path)
+		state := w.t.Name()[strings.LastIndexByte(w.t.Name(), '/')+1:]
+		owner := newDeskClient(w.t, w.owner.invite("owner"), "Nora of "+state)
 		form := owner.read(deskShop+"/shop").Find("input[name=form]").AttrOr("value", "")
-		if answer := owner.send(deskShop+"/shops", "form", form, "new", "Café Süd"+path); answer.StatusCode >= http.StatusBadRequest {
+		if answer := owner.send(deskShop+"/shops", "form", form, "new", "Café Süd "+state); answer.StatusCode >= http.StatusBadRequest {
 			b.t.Fatalf("a new shop is answered %d", answer.StatusCode)
 		}
 		b.signInAs(owner)
