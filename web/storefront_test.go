@@ -211,14 +211,16 @@ func TestPages_follow_the_current_settings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	current := web.Current{Languages: all, Storefront: true}
-	h := pages(t, newService(), func(c *web.Config) { c.Current = func(context.Context, string) web.Current { return current } })
+	current := web.ShopSettings{Languages: all, Storefront: true}
+	h := pages(t, newService(), func(c *web.Config) {
+		c.ShopSettings = func(context.Context, string) web.ShopSettings { return current }
+	})
 	for range 2 {
 		doc := document(t, get(t, h, "/?lang=fr"))
 		if forms, language := doc.Find("form").Length(), doc.Find("html").AttrOr("lang", ""); forms != 1 || language != "fr" {
 			t.Errorf("with the storefront: %d forms in %s", forms, language)
 		}
-		current = web.Current{Languages: few}
+		current = web.ShopSettings{Languages: few}
 		doc = document(t, get(t, h, "/?lang=fr"))
 		if forms, language := doc.Find("form").Length(), doc.Find("html").AttrOr("lang", ""); forms != 0 || language != "de" {
 			t.Errorf("without the storefront: %d forms in %s", forms, language)
@@ -234,7 +236,7 @@ func TestPages_follow_the_current_settings(t *testing.T) {
 		if status := get(t, h, "/order").StatusCode; status != http.StatusNotFound {
 			t.Errorf("GET /order without the storefront has status %d", status)
 		}
-		current = web.Current{Languages: all, Storefront: true}
+		current = web.ShopSettings{Languages: all, Storefront: true}
 	}
 }
 
