@@ -18,7 +18,7 @@ func (f Frame) Checkout(link api.CheckoutLink, suffix string, typed Typed, probl
 	f.allowFrame(&page.Page)
 	if link.Amount != "" {
 		if strings.HasPrefix(suffix, "/") { // the merchant may change the price of a link with a slug
-			page.Shown = views.Shown{Amount: link.Amount, Currency: link.FiatCurrency}
+			page.Shown = views.ShownPrice{Amount: link.Amount, Currency: link.FiatCurrency}
 		}
 		page.Price = f.Fiat(link.Amount, link.FiatCurrency)
 		if page.Error != "" { // the page has no field for the amount
