@@ -12,8 +12,8 @@ type Overview struct {
 	Done     string      // "2 of 5 done"
 	Totals   []Total
 	Charts   []Chart
-	Empty    string   // why there is no chart; empty if there is one
-	ZoneNote string   // why the days are not those of the zone of the page; empty if they are
+	Empty    string   // why there is no chart; empty if there is a chart
+	ZoneNote string   // states that the days begin in another time zone than that of the page; empty if they do not
 	Groups   []Groups // totals by shop; only on the page of all shops
 
 	Decides     bool // the account decides about payments

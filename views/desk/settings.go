@@ -5,7 +5,7 @@ type Backup struct {
 	Frame
 	Tabs       []Tab
 	Last       string // describes the last backup
-	Refused    string // states why the account may make none; empty if it may
+	Refused    string // states why the account may make no backup; empty if it may
 	Action     string
 	Passphrase Field
 	Repeated   Field
