@@ -55,7 +55,7 @@ type fixture struct {
 	t            *testing.T
 	desk         http.Handler
 	accounts     *account.Service
-	database     string // URL
+	database     string // its URL
 	storage      *storage.Storage
 	clock        *clocktest.Clock
 	log          *lockedLog
@@ -64,7 +64,7 @@ type fixture struct {
 	networks     []readiness.Network
 	unreadable   []string         // identifiers of invoices
 	findings     []health.Finding // of the next examination
-	examinations int              // that were made
+	examinations int              // number of examinations so far
 	examineError error
 	demo         bool // the server is a demo
 	backups      *stubBackups
