@@ -58,7 +58,7 @@ func export[T interface{ Position() invoice.Position }](
 		if after != nil {
 			p = (*after).Position()
 		}
-		return invoice.All(ctx, read, f, p, limit)
+		return invoice.ReadPages(ctx, read, f, p, limit)
 	}})
 }
 

@@ -85,7 +85,7 @@ func newFixture(t *testing.T) *fixture { return fixtureAt(t, site) }
 func fixtureAt(t *testing.T, base string) *fixture {
 	t.Helper()
 	clock, database := clocktest.At(storagetest.Noon), storagetest.File(t)
-	f := &fixture{t: t, database: database, storage: storagetest.OpenAt(t, database, clock.Now), clock: clock, log: &lockedLog{}, seeds: map[string]string{}}
+	f := &fixture{t: t, database: database, storage: storagetest.OpenWithClock(t, database, clock.Now), clock: clock, log: &lockedLog{}, seeds: map[string]string{}}
 	f.reports = &reportStorage{Storage: f.storage}
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
 		f.must(f.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: id, Name: name, CreatedAt: f.clock.Now()}}))
