@@ -59,7 +59,7 @@ func BenchmarkArrival(b *testing.B) {
 				a := p.timeArrival(b, node, id, func() string { return asset.pay(b, to, due) })
 				seen, baseline, paid = append(seen, a.seen), append(baseline, a.baseline), append(paid, a.paid)
 			}
-			untilSeen, untilBaseline, untilPaid := sorted(seen), sorted(baseline), sorted(paid)
+			untilSeen, untilBaseline, untilPaid := newLatencies(seen), newLatencies(baseline), newLatencies(paid)
 			b.ReportMetric(untilSeen.percentile(.5), "p50-ms")
 			b.ReportMetric(untilSeen.percentile(.95), "p95-ms")
 			reportRatio(b, "-p50-ms", untilSeen.percentile(.5), untilBaseline.percentile(.5))
