@@ -58,9 +58,9 @@ func TestCases_name_existing_tests(t *testing.T) {
 	}
 }
 
-// hasTest reports whether the tests of a package declare a function, and hold the name
-// of its subtest: as text, in which a space is an underscore of the name, or as a
-// script in testdata.
+// hasTest reports whether the tests of a package declare a function, and contain the name
+// of its subtest: as a string, which may have spaces in place of the underscores, or as
+// the name of a script in testdata.
 func hasTest(t *testing.T, pkg, function, subtest string) bool {
 	t.Helper()
 	declared, named := false, subtest == ""

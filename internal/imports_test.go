@@ -76,11 +76,11 @@ func TestImports_point_down(t *testing.T) {
 			continue
 		}
 		for _, i := range imports {
-			switch isKnown, known := floors[i]; {
+			switch importedFloor, known := floors[i]; {
 			case testOnly[i]:
 				t.Errorf("%s is part of the program, but imports %s, which is for tests", path, i)
-			case known && isKnown >= floor:
-				t.Errorf("%s (floor %d) imports %s (floor %d)", path, floor, i, isKnown)
+			case known && importedFloor >= floor:
+				t.Errorf("%s (floor %d) imports %s (floor %d)", path, floor, i, importedFloor)
 			}
 		}
 	}
