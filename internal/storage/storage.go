@@ -18,6 +18,7 @@ import (
 	"chequer/internal/merchant"
 	"chequer/internal/notify"
 	"chequer/internal/report"
+	"chequer/internal/retention"
 	"chequer/internal/sale"
 	"chequer/internal/seal"
 	"chequer/internal/storage/engine"
@@ -61,6 +62,7 @@ var _ interface {
 	report.FillStorage
 	notify.Storage
 	casework.Storage
+	retention.Storage
 } = (*Storage)(nil)
 
 // Options are the options of Open.
