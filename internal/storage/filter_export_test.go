@@ -71,9 +71,9 @@ func DaySumsStatements(p report.Period) []Statement {
 	return []Statement{exported(daySumsOf("shop", 1, invoice.Live, p)), exported(methodSumsOf("shop", 1, invoice.Live, p))}
 }
 
-// FillStatements returns the statements that read the invoices for a generation of sums.
+// FillStatements returns the statements that read the invoices for a generation of sums, and for its check.
 func FillStatements() []Statement {
-	return []Statement{{paidInvoices, []any{"shop", "live", 0, 1_000_000}}, {paidLater, []any{"shop", "live", 0, 2}}}
+	return []Statement{{paidInvoices, []any{"shop", "live", 0, 1_000_000}}, {paidLater, []any{"shop", "live", 0, 2}}, {newestPaid, []any{"shop", "live", 2}}}
 }
 
 // PaidStatements returns the statements of Storage.PaidLines.

@@ -40,6 +40,10 @@ type Storage struct {
 	leases observations
 	// sumBatch is the constant of this name, except in tests.
 	sumBatch int
+	// compared is the constant comparedInvoices, except in tests.
+	compared int
+	// restarted has a hint after this process restarted sums of days; see report.FillStorage.
+	restarted chan struct{}
 	// examined is the number of invoices that a page of a list examines if no index serves all of its filters.
 	examined int
 	skew     atomic.Int64 // of this process's clock against the database's, in milliseconds
@@ -88,7 +92,7 @@ func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Storage, 
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Storage{box: box, log: o.Log, sumBatch: sumBatch, mark: audit.NewMark(o.AuditMark), now: clock.Now, examined: maxExamined}
+	s := &Storage{box: box, log: o.Log, sumBatch: sumBatch, compared: comparedInvoices, restarted: make(chan struct{}, 1), mark: audit.NewMark(o.AuditMark), now: clock.Now, examined: maxExamined}
 	if o.Now != nil {
 		s.now = o.Now
 	}
