@@ -93,7 +93,7 @@ func TestStolenSession(t *testing.T) {
 	f.must(err)
 	before := f.actions()
 	var guarded int
-	for route, want := range table {
+	for route, want := range routeAccess {
 		method, path, _ := strings.Cut(route, " ")
 		if !want.confirm || method != http.MethodPost {
 			continue
@@ -124,7 +124,7 @@ func TestStolenSession(t *testing.T) {
 	}
 }
 
-// An action that needs a confirmation waits in its page, and is done after it.
+// An action that needs a confirmed sign-in waits in the page that asks for the confirmation, and is done after it.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
