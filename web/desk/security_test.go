@@ -131,10 +131,7 @@ func TestConfirm(t *testing.T) {
 	b := f.ownerByPassword()
 	f.clock.Advance(11 * time.Minute)
 	asked := b.send("/desk/shop/accounts/invite", "role", "bookkeeper").want(http.StatusForbidden, "Confirm it’s you")
-	fields := []string{}
-	asked.find(`form[action="/desk/shop/confirm"] input[type=hidden]`).Each(func(_ int, s *selection) {
-		fields = append(fields, s.AttrOr("name", ""), s.AttrOr("value", ""))
-	})
+	fields := asked.confirmFields()
 	b.post("/desk/shop/confirm", append(fields, "confirm-password", password, "confirm-code", "000000")...).want(http.StatusUnprocessableEntity, "Name, password or code is wrong.")
 	f.clock.Advance(time.Minute)
 	done := b.post("/desk/shop/confirm", append(fields, "confirm-password", password, "confirm-code", f.code("Maren"))...)
