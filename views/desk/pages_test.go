@@ -320,7 +320,8 @@ func rendered(t *testing.T, page templ.Component) *goquery.Document {
 	return doc
 }
 
-// What every page has, and what none has.
+// Every page has one heading, a main part and a link to it. No page has inline scripts or styles, dead links or disabled
+// controls.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	for name, page := range pages() {
@@ -389,7 +390,7 @@ func checkForms(t *testing.T, doc *goquery.Document) {
 	})
 }
 
-// Texts of shops, shoppers and colleagues are shown as they are.
+// Texts of shops, shoppers and colleagues are shown as text: a page does not run a script in them.
 func TestPages_escape(t *testing.T) {
 	t.Parallel()
 	for name, page := range pages() {
@@ -423,9 +424,9 @@ func TestFrame(t *testing.T) {
 			t.Errorf("%s: %d of %q, want %d", tt.what, got, tt.selector, tt.want)
 		}
 	}
-	one := frame()
-	one.Shops, one.TestURL, one.Test, one.Search, one.Notice = one.Shops[:1], "", false, "", ""
-	if n := rendered(t, desk.RefusalPage(desk.Refusal{Frame: one})).Find("details.shop, .seg, .note, form.find").Length(); n != 0 {
+	single := frame()
+	single.Shops, single.TestURL, single.Test, single.Search, single.Notice = single.Shops[:1], "", false, "", ""
+	if n := rendered(t, desk.RefusalPage(desk.Refusal{Frame: single})).Find("details.shop, .seg, .note, form.find").Length(); n != 0 {
 		t.Errorf("%d parts for a second shop, a mode, a banner or a search, want none", n)
 	}
 }

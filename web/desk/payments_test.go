@@ -309,8 +309,8 @@ func TestPayment_late(t *testing.T) {
 	b.get("/desk/shop/payments?mode=test&state=attention").want(http.StatusOK, "1 payment, newest first")
 }
 
-// Odd values of the list's query are refused or find nothing.
-func TestPayments_with_odd_queries(t *testing.T) {
+// Malformed values of the list's query are refused or find nothing.
+func TestPayments_with_malformed_queries(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
