@@ -13,7 +13,7 @@ type sumOfMode struct {
 	invoices, price, received int64
 }
 
-// DaySumsDiffer reports whether the sums of days of a merchant differ from those of its invoices in a mode and a
+// DaySumsDiffer reports whether the sums of days of a merchant differ from the sums of its invoices in any mode and
 // currency. It reads all paid invoices of the merchant.
 func (s *Storage) DaySumsDiffer(ctx context.Context, merchantID string) (bool, error) {
 	read := func(row scanner) (m sumOfMode, err error) {
