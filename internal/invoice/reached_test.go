@@ -24,7 +24,7 @@ import (
 	"chequer/internal/watcher"
 )
 
-// reachable is a service with two networks, each of which a test can reach or not.
+// reachable is a service with two networks. A network is reached once the test has scanned it with reach.
 type reachable struct {
 	t        *testing.T
 	clock    *clocktest.Clock

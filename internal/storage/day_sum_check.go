@@ -58,12 +58,12 @@ func daysDiffer(ctx context.Context, q querier, z sumZone, mode string, limit in
 	computed, first, n := daySums{}, int64(math.MinInt64), 0
 	err := visitRows(ctx, q, func(row scanner) error {
 		a := addend{merchantID: z.merchantID, mode: mode}
-		if err := row.Scan(&a.at, &a.currency, &a.decimals, &a.paidAsset, &a.origin, &a.originID, &a.price, &a.received); err != nil {
+		if err := row.Scan(&a.paidAt, &a.currency, &a.decimals, &a.paidAsset, &a.origin, &a.originID, &a.price, &a.received); err != nil {
 			return err
 		}
 		computed.add(a, z.generation, z.zone, 1)
 		if n++; n == limit {
-			first = int64(report.DayOf(utc(a.at), z.zone)) + 1
+			first = int64(report.DayOf(utc(a.paidAt), z.zone)) + 1
 		}
 		return nil
 	}, newestPaid, z.merchantID, mode, limit)

@@ -26,7 +26,7 @@ func (z sumZone) add(d daySums, a addend, n int64) {
 		return
 	}
 	d.add(a, z.generation, z.zone, n)
-	if z.next != nil && a.at < z.until {
+	if z.next != nil && a.paidAt < z.until {
 		d.add(a, z.generation+1, z.next, n)
 	}
 }
@@ -159,7 +159,7 @@ func (s *Storage) fillDaySums(ctx context.Context, q querier, z sumZone) (done b
 	for _, mode := range sumModes {
 		err := visitRows(ctx, q, func(row scanner) error {
 			a := addend{merchantID: z.merchantID, mode: string(mode)}
-			if err := row.Scan(&a.at, &a.currency, &a.decimals, &a.paidAsset, &a.origin, &a.originID, &a.price, &a.received); err != nil {
+			if err := row.Scan(&a.paidAt, &a.currency, &a.decimals, &a.paidAsset, &a.origin, &a.originID, &a.price, &a.received); err != nil {
 				return err
 			}
 			d.add(a, z.generation+1, z.next, 1)
