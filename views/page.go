@@ -4,7 +4,7 @@ package views
 
 import "chequer/internal/locale"
 
-// Page holds the data that every page has.
+// Page holds the values that every page has.
 type Page struct {
 	*locale.Language
 	LanguageURL string // address of this page up to the language code; empty if there is only one language
@@ -15,7 +15,7 @@ type Page struct {
 	Script     string // address of the script; empty on a page without one
 	Icon       string
 	Logo       string // address of the logo; if empty, the shop's initial is shown
-	Line       string // line of text that the shop puts on every page
+	Line       string // text of the theme, shown at the end of every page
 	Support    Link   // the shop's contact
 	Terms      Link
 	Home       string   // address of the storefront; empty if there is none

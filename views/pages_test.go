@@ -44,7 +44,7 @@ func TestPaymentPage(t *testing.T) {
 			t.Errorf("%s: %d of %q, want %d", tt.name, got, tt.selector, tt.want)
 		}
 	}
-	unique(t, doc)
+	requireUniqueIDs(t, doc)
 	if got, want := doc.Find("section.m1 code.addr").Text(), "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"; got != want {
 		t.Errorf("selecting the address gives %q, want %q", got, want)
 	}
@@ -133,7 +133,7 @@ func TestStorefrontPage(t *testing.T) {
 			if got := doc.Find(tt.selector).Length(); got != tt.want {
 				t.Errorf("%d of %q, want %d", got, tt.selector, tt.want)
 			}
-			unique(t, doc)
+			requireUniqueIDs(t, doc)
 		})
 	}
 }
@@ -181,7 +181,8 @@ func rendered(t *testing.T, page templ.Component) *goquery.Document {
 	return doc
 }
 
-func unique(t *testing.T, doc *goquery.Document) {
+// requireUniqueIDs reports IDs that two elements have, and references to IDs that no element has.
+func requireUniqueIDs(t *testing.T, doc *goquery.Document) {
 	t.Helper()
 	seen := map[string]bool{}
 	for _, id := range doc.Find("[id]").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("id", "") }) {

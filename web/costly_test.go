@@ -9,7 +9,7 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-// Invoices with more payments than the resource shows cost more to read. Each network of callers has a rate
+// Invoices with more payments than their API resource contains cost more to read. Each network of callers has a rate
 // limit for reading them.
 func TestCostly_invoices_have_a_rate_limit(t *testing.T) {
 	t.Parallel()

@@ -114,7 +114,9 @@ func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Op
 	if err != nil {
 		return nil, err
 	}
-	current := func(context.Context, string) web.Current { return web.Current{Languages: languages, Storefront: true} }
+	current := func(context.Context, string) web.ShopSettings {
+		return web.ShopSettings{Languages: languages, Storefront: true}
+	}
 	cl, err := foreign.New(client.Config{
 		BaseURL: serviceURL, Key: c.APIKey, Secret: c.APISecret, Now: o.clock(), NewNonce: func() string { return token.New(32) },
 	})

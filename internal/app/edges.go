@@ -37,7 +37,7 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 	if err != nil {
 		return nil, err
 	}
-	current := newPageSettings(d.Settings, d.shop.ID, c.Language, web.Current{Languages: languages}, d.Now, o.Log).current
+	current := newPageSettings(d.Settings, d.shop.ID, c.Language, web.ShopSettings{Languages: languages}, d.Now, o.Log).current
 	cl, err := shops.client(d.shop.ID)
 	if err != nil {
 		return nil, err
@@ -86,9 +86,9 @@ type localService struct {
 }
 
 // pages returns the handler of the pages. They call the service through a client.
-func (a *App) pages(c config.Config, o Options, l localService, current func(ctx context.Context, shopID string) web.Current, shop string, cl web.Client) (*web.Handler, error) {
+func (a *App) pages(c config.Config, o Options, l localService, current func(ctx context.Context, shopID string) web.ShopSettings, shop string, cl web.Client) (*web.Handler, error) {
 	pages := web.New(web.Config{
-		Client: cl, Logger: o.Log, Now: o.clock(), Created: l.created, Watch: l.watch, Shop: l.shop, Docs: l.watch != nil, IPExtractor: caller.Extractor(c.Proxies()), Current: current,
+		Client: cl, Logger: o.Log, Now: o.clock(), Created: l.created, Watch: l.watch, Shop: l.shop, Docs: l.watch != nil, IPExtractor: caller.Extractor(c.Proxies()), ShopSettings: current,
 		Site: present.Site{
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, ShopName: shop, Demo: o.Demo, EmbedOrigins: c.EmbedOrigins(),
 		},

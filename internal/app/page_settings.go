@@ -18,7 +18,7 @@ type pageSettings struct {
 	settings *merchant.Settings
 	root     string // ID of the shop at the root
 	language string // standard language, if a shop offers it
-	initial  web.Current
+	initial  web.ShopSettings
 	now      func() time.Time
 	log      *slog.Logger
 
@@ -30,7 +30,7 @@ type pageSettings struct {
 
 // shopPages are the settings of the pages of a shop that were read last.
 type shopPages struct {
-	web.Current
+	web.ShopSettings
 	codes []string // the languages, as they are set
 }
 
@@ -44,19 +44,19 @@ const (
 
 // newPageSettings returns new pageSettings. The pages of a shop have the initial settings until its settings can
 // be read.
-func newPageSettings(settings *merchant.Settings, root, language string, initial web.Current, now func() time.Time, log *slog.Logger) *pageSettings {
+func newPageSettings(settings *merchant.Settings, root, language string, initial web.ShopSettings, now func() time.Time, log *slog.Logger) *pageSettings {
 	return &pageSettings{settings: settings, root: root, language: language, initial: initial, now: now, log: log, shops: map[string]shopPages{}}
 }
 
 // current returns the settings of the pages of a shop, or of the shop at the root if shopID is "" or unknown. If
 // they cannot be read, it returns the last ones.
-func (p *pageSettings) current(ctx context.Context, shopID string) web.Current {
+func (p *pageSettings) current(ctx context.Context, shopID string) web.ShopSettings {
 	if shopID == "" {
 		shopID = p.root
 	}
 	last, isDown := p.last(shopID)
 	if isDown {
-		return last.Current
+		return last.ShopSettings
 	}
 	limited, cancel := context.WithTimeout(ctx, settingsReadTimeout)
 	defer cancel()
@@ -68,7 +68,7 @@ func (p *pageSettings) current(ctx context.Context, shopID string) web.Current {
 		if ctx.Err() == nil {
 			p.failed(err)
 		}
-		return last.Current
+		return last.ShopSettings
 	}
 	return p.update(shopID, s)
 }
@@ -80,7 +80,7 @@ func (p *pageSettings) last(shopID string) (last shopPages, isDown bool) {
 	defer p.mu.Unlock()
 	last, known := p.shops[shopID]
 	if !known {
-		last.Current = p.initial
+		last.ShopSettings = p.initial
 	}
 	age := p.now().Sub(p.failedAt)
 	return last, !p.failedAt.IsZero() && age >= 0 && age < settingsRetryDelay
@@ -95,7 +95,7 @@ func (p *pageSettings) failed(err error) {
 }
 
 // update keeps settings of a shop that were read, and returns those of its pages.
-func (p *pageSettings) update(shopID string, s merchant.PaymentSettings) web.Current {
+func (p *pageSettings) update(shopID string, s merchant.PaymentSettings) web.ShopSettings {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failedAt = time.Time{}
@@ -111,7 +111,7 @@ func (p *pageSettings) update(shopID string, s merchant.PaymentSettings) web.Cur
 		last.Languages = languages
 	}
 	p.shops[shopID] = last
-	return last.Current
+	return last.ShopSettings
 }
 
 // languagesByCode returns the languages with the given codes, or all languages if there are no codes. The standard language is the

@@ -49,7 +49,7 @@ func TestPageSettings(t *testing.T) {
 		Storage: s, Merchants: merchant.NewService(s, func() time.Time { return now }, nil), CheckLanguages: func([]string) error { return nil },
 	})
 	var log strings.Builder
-	p := newPageSettings(settings, "shop", "en", web.Current{Languages: locale.All()}, func() time.Time { return now }, slog.New(slog.NewTextHandler(&log, nil)))
+	p := newPageSettings(settings, "shop", "en", web.ShopSettings{Languages: locale.All()}, func() time.Time { return now }, slog.New(slog.NewTextHandler(&log, nil)))
 	check := func(name string, languages int, standard string, storefront bool) {
 		t.Helper()
 		now = now.Add(time.Second)
@@ -92,7 +92,7 @@ func TestPageSettings_of_each_shop(t *testing.T) {
 	settings := merchant.NewSettings(merchant.SettingsConfig{
 		Storage: s, Merchants: merchant.NewService(s, func() time.Time { return now }, nil), CheckLanguages: func([]string) error { return nil },
 	})
-	p := newPageSettings(settings, "shop", "en", web.Current{Languages: locale.All()}, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	p := newPageSettings(settings, "shop", "en", web.ShopSettings{Languages: locale.All()}, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 	check := func(name string) {
 		t.Helper()
 		for _, tt := range []struct {

@@ -145,11 +145,11 @@ var (
 	talliesTable = sumTable{"tallies", "merchant_id, mode, status, flag, count", "count", `SELECT merchant_id, mode, status, '', COUNT(*) FROM invoices
 		WHERE status IN ('paid', 'expired', 'declined') GROUP BY merchant_id, mode, status
 		UNION ALL SELECT merchant_id, mode, status, flag, COUNT(*) FROM invoice_flags GROUP BY merchant_id, mode, status, flag`}
-	daySumsTable = sumTable{"day_sums", "merchant_id, mode, day, currency, decimals, paid_asset, origin, origin_id, invoices, price, received", "invoices", `
-		SELECT merchant_id, mode, paid_at / 86400000, currency, decimals, paid_asset, origin, origin_id, COUNT(*),
+	daySumsTable = sumTable{"day_sums", "merchant_id, generation, mode, day, currency, decimals, paid_asset, origin, origin_id, invoices, price, received", "invoices", `
+		SELECT merchant_id, COALESCE(generation, 0), mode, paid_at / 86400000, currency, decimals, paid_asset, origin, origin_id, COUNT(*),
 			CAST(SUM(price) AS BIGINT), CAST(SUM(paid) AS BIGINT)
-		FROM invoices WHERE paid_at IS NOT NULL
-		GROUP BY merchant_id, mode, paid_at / 86400000, currency, decimals, paid_asset, origin, origin_id`}
+		FROM invoices LEFT JOIN day_sum_zones USING (merchant_id) WHERE paid_at IS NOT NULL AND COALESCE(zone, 'UTC') = 'UTC'
+		GROUP BY merchant_id, generation, mode, paid_at / 86400000, currency, decimals, paid_asset, origin, origin_id`}
 )
 
 // linkUses is the query for the number that a link has as its uses.

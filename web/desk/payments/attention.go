@@ -13,7 +13,7 @@ import (
 // allAttention lists the invoices of all shops that wait for a decision, oldest first.
 func (v *page) allAttention() error {
 	q := v.listQuery()
-	cases, more, err := v.CasesOfAll(q.mode, q.after, pageSize)
+	cases, more, err := v.CasesOfAllShops(q.mode, q.after, pageSize)
 	if err != nil {
 		return err
 	}
@@ -24,20 +24,20 @@ func (v *page) allAttention() error {
 	page := desk.Attention{Frame: f, Cases: cases}
 	if q.after == (invoice.Position{}) {
 		for _, m := range v.ShopsWith(account.Decide) {
-			if err := v.in(m).addPastCases(&page, q.mode, m.Name); err != nil {
+			if err := v.atShop(m).addPastCases(&page, q.mode, m.Name); err != nil {
 				return err
 			}
 		}
 	}
 	if more != (invoice.Position{}) {
-		page.Newer = v.Below(visit.AttentionPath) + q.only("mode").behind(more).encode()
+		page.Newer = v.Below(visit.AttentionPath) + q.onlyFields("mode").nextPage(more).encode()
 	}
 	return v.Show(http.StatusOK, desk.AttentionPage(page))
 }
 
 // attention lists the invoices that wait for a decision, oldest first.
 func (v *page) attention() error {
-	if err := v.Live(); err != nil {
+	if err := v.FollowChanges(); err != nil {
 		return err
 	}
 	q := v.listQuery()
@@ -52,7 +52,7 @@ func (v *page) attention() error {
 	page := desk.Attention{Frame: f}
 	if len(rows) > pageSize {
 		rows = rows[:pageSize]
-		page.Newer = v.Below(visit.AttentionPath) + q.only("mode").behind(rows[pageSize-1].Position()).encode()
+		page.Newer = v.Below(visit.AttentionPath) + q.onlyFields("mode").nextPage(rows[pageSize-1].Position()).encode()
 	}
 	for _, inv := range rows {
 		page.Cases = append(page.Cases, v.Case(inv))
@@ -65,5 +65,5 @@ func (v *page) attention() error {
 	return v.Show(http.StatusOK, desk.AttentionPage(page))
 }
 
-// in returns the visit of the same account to one shop.
-func (v *page) in(m merchant.Merchant) *page { return &page{v.In(m), v.Screens} }
+// atShop returns the visit of the same account to one shop.
+func (v *page) atShop(m merchant.Merchant) *page { return &page{v.AtShop(m), v.Screens} }

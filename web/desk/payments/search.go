@@ -50,7 +50,7 @@ func (v *page) findInvoices(f invoice.Filter, q listQuery) (rows []invoice.Summa
 	return nil, more, nil
 }
 
-// candidates returns the filters for the meanings that a searched text may have.
+// candidates returns a filter for each meaning that a searched text may have, in the order in which they are tried.
 func (v *page) candidates(f invoice.Filter, text string) []invoice.Filter {
 	order, reference, tx := f, f, f
 	order.OrderID, reference.Reference, tx.Tx = text, text, invoice.NormalizeTx(text)
@@ -78,7 +78,7 @@ func (v *page) candidates(f invoice.Filter, text string) []invoice.Filter {
 	return list
 }
 
-// later returns the later of two times, of which a may be zero: no time.
+// later returns the later of two times. a may be zero, which means that there is no such time.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -86,7 +86,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// earlier returns the earlier of two times, of which a may be zero: no time.
+// earlier returns the earlier of two times. a may be zero, which means that there is no such time.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b

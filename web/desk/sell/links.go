@@ -26,15 +26,15 @@ func (v *page) showLinks(status int, mode merchant.Mode, problem string) error {
 	}
 	all = slices.DeleteFunc(all, func(l merchant.Link) bool { return l.Mode != mode })
 	slices.Reverse(all)
-	after := v.QueryParam("after")
+	after := v.QueryParam("after") // slug of the last link of the previous page; without it IndexFunc returns -1
 	all = all[slices.IndexFunc(all, func(l merchant.Link) bool { return l.Slug == after })+1:]
-	f, err := v.frame(v.Text("desk.links"), linksPath, mode)
+	f, err := v.listFrame(v.Text("desk.links"), linksPath, mode)
 	if err != nil {
 		return err
 	}
 	list := desk.SellList{
 		Frame: f, Problem: problem, Tabs: v.tabs(linksPath, mode), Add: views.Link{Text: v.Text("desk.link.add"), URL: v.BelowIn(linksPath+"/new", mode == merchant.Test)}, Caption: v.Text("desk.links"),
-		Columns: desk.SellColumns{Name: v.Text("desk.link.name"), Detail: v.Text("desk.description"), State: v.Text("desk.state"), Sold: v.soldHead(), Revenue: v.Text("desk.sell.revenue"), Amount: v.Text("desk.amount")},
+		Columns: desk.SellColumns{Name: v.Text("desk.link.name"), Detail: v.Text("desk.description"), State: v.Text("desk.state"), Sold: v.soldHeading(), Revenue: v.Text("desk.sell.revenue"), Amount: v.Text("desk.amount")},
 	}
 	if len(all) > linksSize {
 		all = all[:linksSize]
@@ -92,7 +92,7 @@ func (v *page) restoreLink() error {
 	if err != nil {
 		return err
 	}
-	return v.result(linksPath, mode, "link-restored")
+	return v.redirectToList(linksPath, mode, "link-restored")
 }
 
 // linkState returns the state of a link: ended or active.
@@ -145,7 +145,7 @@ func (v *page) showLinkRemoval(status int, l merchant.Link, problem string) erro
 	if l.Amount != "" {
 		heading = v.Text("desk.product.remove.heading", "Name", name, "Price", v.linkAmount(l))
 	}
-	f, err := v.ownFrame(heading, l.Mode)
+	f, err := v.objectFrame(heading, l.Mode)
 	if err != nil {
 		return err
 	}
@@ -176,5 +176,5 @@ func (v *page) removeLink() error {
 	if err != nil {
 		return err
 	}
-	return v.result(linksPath, l.Mode, "link-removed")
+	return v.redirectToList(linksPath, l.Mode, "link-removed")
 }

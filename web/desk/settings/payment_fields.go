@@ -18,7 +18,7 @@ import (
 
 // show shows the form.
 func (f *paymentForm) show(status int) error {
-	frame, err := f.Frame(f.Text("desk.paying"), f.Settings())
+	frame, err := f.Frame(f.Text("desk.paying"), f.SettingsPath())
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (f *paymentForm) show(status int) error {
 			Legend: f.Text("desk.methods.choice"), Hint: f.Text("desk.paying.methods"), Error: f.fault(visit.MethodsField, f.Text("desk.methods.choice")),
 			Choices: f.MethodChoices(merchant.Live, f.codes, f.values, f.fault),
 		},
-		Below: f.below(), Beside: f.beside(costs), Pages: f.pages(),
+		Below: f.groupsBelow(), Beside: f.groupsBeside(costs), Pages: f.pageGroups(),
 	}
 	switch _, isField := errors.AsType[*merchant.FieldError](f.problem); {
 	case isField:
@@ -43,22 +43,22 @@ func (f *paymentForm) show(status int) error {
 	return f.Show(status, desk.PaymentSettingsPage(p))
 }
 
-// below returns the fields below the payment methods.
-func (f *paymentForm) below() []desk.SettingGroup {
+// groupsBelow returns the fields below the payment methods.
+func (f *paymentForm) groupsBelow() []desk.SettingGroup {
 	return []desk.SettingGroup{
 		{Heading: f.Text("desk.paying.depth"), Text: f.Text("desk.paying.depth.text"), Inputs: []desk.SettingInput{
-			choiceOf(f, merchant.SettingConfirmations, "desk.paying.depth.label", "", merchant.AllConfirmations, depthTexts),
+			choiceSetting(f, merchant.SettingConfirmations, "desk.paying.depth.label", "", merchant.AllConfirmations, depthTexts),
 		}, Depths: f.depths()},
 		{Heading: f.Text("desk.paying.explorers"), Text: f.Text("desk.paying.explorers.text"), Inputs: []desk.SettingInput{f.explorers()}},
 	}
 }
 
-// beside returns the fields beside the payment methods.
-func (f *paymentForm) beside(costs []string) []desk.SettingGroup {
+// groupsBeside returns the fields beside the payment methods.
+func (f *paymentForm) groupsBeside(costs []string) []desk.SettingGroup {
 	return []desk.SettingGroup{
 		{Heading: f.Text("desk.paying.quotes"), Text: f.Text("desk.paying.quotes.text"), Inputs: []desk.SettingInput{
 			f.number(merchant.SettingQuoteMinutes, "desk.paying.minutes", "desk.paying.minutes.hint"),
-			choiceOf(f, merchant.SettingLatePayments, "desk.paying.late", "desk.paying.late.hint", merchant.AllLatePayments, lateTexts),
+			choiceSetting(f, merchant.SettingLatePayments, "desk.paying.late", "desk.paying.late.hint", merchant.AllLatePayments, lateTexts),
 		}},
 		{Heading: f.Text("desk.paying.tolerance"), Text: f.Text("desk.paying.tolerance.text"), Inputs: []desk.SettingInput{
 			f.decimal(merchant.SettingTolerancePercent, "desk.paying.tolerance.percent", "desk.paying.tolerance.percent.hint"),
@@ -71,10 +71,10 @@ func (f *paymentForm) beside(costs []string) []desk.SettingGroup {
 	}
 }
 
-// pages returns the fields of the pages for shoppers.
-func (f *paymentForm) pages() []desk.SettingGroup {
+// pageGroups returns the fields of the pages for shoppers.
+func (f *paymentForm) pageGroups() []desk.SettingGroup {
 	return []desk.SettingGroup{{Heading: f.Text("desk.paying.pages"), Text: f.Text("desk.paying.pages.text"), Inputs: []desk.SettingInput{
-		choiceOf(f, merchant.SettingStorefront, "desk.paying.storefront", "desk.paying.storefront.hint", []string{"off", "on"}, storefrontTexts), f.languages(),
+		choiceSetting(f, merchant.SettingStorefront, "desk.paying.storefront", "desk.paying.storefront.hint", []string{"off", "on"}, storefrontTexts), f.languages(),
 	}}, {Heading: f.Text("desk.paying.books"), Text: f.Text("desk.paying.books.text"), Inputs: []desk.SettingInput{f.zones()}}}
 }
 
@@ -86,13 +86,13 @@ func (f *paymentForm) zones() desk.SettingInput {
 	return desk.SettingInput{Choice: c}
 }
 
-// ranges are the amounts in euro up to which the tables of the networks require the same depth.
-var ranges = []int64{500, 5_000, 50_000}
+// depthAmounts are the amounts in euro up to which the tables of the networks require the same depth.
+var depthAmounts = []int64{500, 5_000, 50_000}
 
 // depths returns the confirmations that each network requires with the values of the form, by amount.
 func (f *paymentForm) depths() desk.Depths {
 	d := desk.Depths{Caption: f.Text("desk.paying.depth.caption"), Network: f.Text("desk.paying.depth.network")}
-	for _, euro := range ranges {
+	for _, euro := range depthAmounts {
 		d.Columns = append(d.Columns, f.Text("desk.paying.depth.below", "Amount", f.Fiat(money.FromCents(100*euro, money.EUR))))
 	}
 	d.Columns = append(d.Columns, f.Text("desk.paying.depth.above"))
@@ -103,7 +103,7 @@ func (f *paymentForm) depths() desk.Depths {
 			continue
 		}
 		row, policy := desk.DepthRow{Network: a.NetworkName}, a.Policy.Deeper(steps)
-		for _, euro := range append([]int64{0}, ranges...) {
+		for _, euro := range append([]int64{0}, depthAmounts...) {
 			row.Cells = append(row.Cells, f.depth(a.Network, policy.Confirmations(euro*100)))
 		}
 		d.Rows = append(d.Rows, row)
@@ -147,7 +147,7 @@ func (f *paymentForm) text(name merchant.SettingName, label, hint string) desk.S
 	return desk.SettingInput{Text: field}
 }
 
-// explorers returns the field of the explorers, with one on each line.
+// explorers returns the field of the explorers, with one explorer on each line.
 func (f *paymentForm) explorers() desk.SettingInput {
 	i := f.text(merchant.SettingExplorers, "desk.paying.explorers.label", "")
 	i.Text.Hint = f.Text("desk.paying.explorers.hint", "Transaction", "bitcoin=https://explorer.example/tx/{tx}", "Address", "bitcoin=https://explorer.example/address/{address}")
@@ -169,8 +169,8 @@ func (f *paymentForm) decimal(name merchant.SettingName, label, hint string) des
 	return i
 }
 
-// choiceOf returns the list of a setting that is one of several words.
-func choiceOf[W ~string](f *paymentForm, name merchant.SettingName, label, hint string, words []W, texts map[W]string) desk.SettingInput {
+// choiceSetting returns the list from which the value of a setting is chosen.
+func choiceSetting[W ~string](f *paymentForm, name merchant.SettingName, label, hint string, words []W, texts map[W]string) desk.SettingInput {
 	c := desk.Choice{Name: string(name), Label: f.Text(label)}
 	if hint != "" {
 		c.Hint = f.Text(hint)
@@ -186,7 +186,7 @@ func choiceOf[W ~string](f *paymentForm, name merchant.SettingName, label, hint 
 	return desk.SettingInput{Choice: c}
 }
 
-// languages returns the boxes of the languages.
+// languages returns the check boxes of the languages.
 func (f *paymentForm) languages() desk.SettingInput {
 	c := desk.Checks{Name: languagesField, Label: f.Text("desk.paying.languages"), Hint: f.Text("desk.paying.languages.hint"), Columns: true}
 	value := f.values[c.Name]
@@ -216,7 +216,7 @@ func (f *paymentForm) fault(name, label string) string {
 	switch {
 	case f.stored == nil || now == f.values[name] || name == visit.MethodsField:
 		return ""
-	case now == "":
+	case now == "": // another account emptied the field
 		return f.Text("desk.field.emptied")
 	}
 	return f.Text("desk.field.stored", "Value", now)

@@ -34,7 +34,7 @@ func (v *page) notifications() error {
 	if err != nil {
 		return err
 	}
-	return v.showNotifications(http.StatusOK, newEntered(set), nil)
+	return v.showNotifications(http.StatusOK, storedSettings(set), nil)
 }
 
 // enteredSettings are the values of the fields.
@@ -43,7 +43,8 @@ type enteredSettings struct {
 	notify.Times
 }
 
-func newEntered(set notify.Settings) enteredSettings {
+// storedSettings returns the values of the fields for stored settings.
+func storedSettings(set notify.Settings) enteredSettings {
 	from, to := set.Quiet.Clocks()
 	return enteredSettings{
 		notify.Destinations{Email: set.Email, PushURL: set.PushURL},
@@ -96,7 +97,7 @@ func (v *page) showNotifications(status int, e enteredSettings, problem error) e
 	return v.Show(status, desk.NotificationsPage(n))
 }
 
-// notifyProblem returns the text of an error that the page shows above its forms; "" if it is not one.
+// notifyProblem returns the text of an error that the page shows above its forms; "" for any other error.
 func (v *page) notifyProblem(err error) string {
 	if _, ok := errors.AsType[*notify.FieldError](err); ok {
 		return v.Text("desk.problem.field")
@@ -110,7 +111,7 @@ func (v *page) notifyProblem(err error) string {
 	return ""
 }
 
-// kinds returns the boxes of the kinds that the account may get in the shop, for each channel.
+// kinds returns, for each channel, the check boxes of the kinds that the account may get in the shop.
 func (v *page) kinds(set notify.Settings) (all []desk.Checks, err error) {
 	chosen, err := v.Notifications.Choices(v.Request().Context(), v.Account.ID, v.Shop.ID)
 	if err != nil {
@@ -124,7 +125,7 @@ func (v *page) kinds(set notify.Settings) (all []desk.Checks, err error) {
 		for _, kind := range notify.Kinds {
 			if kind.AllowedTo(v.Account, v.Shop.ID) {
 				box := desk.CheckOption{Value: string(kind), Text: v.Text(kindNames[kind].name), Chosen: slices.Contains(chosen, notify.Choice{Kind: kind, Channel: channel})}
-				if i == 0 {
+				if i == 0 { // the hints are shown once, beside the first channel
 					box.Hint = v.Text(kindNames[kind].hint)
 				}
 				boxes.Options = append(boxes.Options, box)
@@ -163,8 +164,8 @@ func (v *page) sentMessages() (all []desk.Finding, err error) {
 	return all, err
 }
 
-// choose sets the kinds of which the account is informed in the shop.
-func (v *page) choose() error {
+// chooseKinds sets the kinds of which the account is informed in the shop.
+func (v *page) chooseKinds() error {
 	form, err := v.FormParams()
 	if err != nil {
 		return err
@@ -175,13 +176,13 @@ func (v *page) choose() error {
 			choices = append(choices, notify.Choice{Kind: notify.Kind(kind), Channel: channel})
 		}
 	}
-	return v.changedNotifications(v.Notifications.Choose(v.Request().Context(), v.Account, v.Shop.ID, choices), nil, "notifications")
+	return v.answerNotificationsChange(v.Notifications.Choose(v.Request().Context(), v.Account, v.Shop.ID, choices), nil, "notifications")
 }
 
 // setTimes sets the time zone and the quiet hours.
 func (v *page) setTimes() error {
 	t := notify.Times{Zone: v.FormValue("zone"), QuietFrom: v.FormValue("quiet_from"), QuietTo: v.FormValue("quiet_to"), BrokenPasses: v.FormValue("broken_passes") != ""}
-	return v.changedNotifications(v.Notifications.SetTimes(v.Request().Context(), v.Account, t), func(e *enteredSettings) { e.Times = t }, "notifications")
+	return v.answerNotificationsChange(v.Notifications.SetTimes(v.Request().Context(), v.Account, t), func(e *enteredSettings) { e.Times = t }, "notifications")
 }
 
 // setDestinations sets where the account gets messages.
@@ -189,17 +190,17 @@ func (v *page) setDestinations() error {
 	d := notify.Destinations{
 		Email: v.FormValue("email"), PushURL: v.FormValue("push_url"), PushToken: v.FormValue("push_token"), NoToken: v.FormValue("no_token") != "",
 	}
-	return v.changedNotifications(v.Notifications.SetDestinations(v.Request().Context(), v.Account, d), func(e *enteredSettings) { e.Destinations = d }, "notifications")
+	return v.answerNotificationsChange(v.Notifications.SetDestinations(v.Request().Context(), v.Account, d), func(e *enteredSettings) { e.Destinations = d }, "notifications")
 }
 
 // sendTest sends a test message.
 func (v *page) sendTest() error {
-	return v.changedNotifications(v.Notifications.SendTest(v.Request().Context(), v.Account, v.Shop.ID), nil, "test-message")
+	return v.answerNotificationsChange(v.Notifications.SendTest(v.Request().Context(), v.Account, v.Shop.ID), nil, "test-message")
 }
 
-// changedNotifications answers a change of the notifications. Enter sets the values that were entered, which a
-// refused form keeps.
-func (v *page) changedNotifications(err error, enter func(*enteredSettings), result string) error {
+// answerNotificationsChange answers a change of the notifications, which returned err. If the change was refused, enter
+// sets the values that were entered, so that the form shows them again.
+func (v *page) answerNotificationsChange(err error, enter func(*enteredSettings), result string) error {
 	if err == nil {
 		return v.Done(v.Below(notificationsPath), result)
 	}
@@ -210,7 +211,7 @@ func (v *page) changedNotifications(err error, enter func(*enteredSettings), res
 	if readErr != nil {
 		return readErr
 	}
-	e, status := newEntered(set), http.StatusUnprocessableEntity
+	e, status := storedSettings(set), http.StatusUnprocessableEntity
 	if enter != nil {
 		enter(&e)
 	}
