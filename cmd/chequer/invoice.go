@@ -71,7 +71,7 @@ func (s *shell) invoiceList() *cobra.Command {
 		if address != "" {
 			f.Scripts = service.Scripts(f.Mode, address)
 		}
-		invoices, err := invoice.All(call.Context(), service.Invoices, f, invoice.Position{}, limit)
+		invoices, err := invoice.ReadPages(call.Context(), service.Invoices, f, invoice.Position{}, limit)
 		return convertAll(invoices, func(inv *invoice.Invoice) api.Resource { return wire.Resource(service, inv, nil) }), err
 	}, "CREATED\tID\tORDER\tAMOUNT\tPAID\tSTATUS\tPRODUCT\tQUANTITY\tDESCRIPTION\tNOTE", func(r api.Resource) []any {
 		return []any{s.Time(r.CreatedAt), r.ForeignID, r.OrderID, fiat(r, r.ClientAmount), fiat(r, r.PaidAmount), statusText(r),

@@ -30,7 +30,7 @@ const pollInterval = time.Second
 func BenchmarkArrival(b *testing.B) {
 	eurc := ethereum.Base.Assets[0]
 	node := ethereumtest.Anvil(b, ethereum.Base.ChainID)
-	node.Place(b, eurc.Contract)
+	node.MoveToken(b, eurc.Contract)
 	node.MineBlock(b)
 	measure(b, "request to the node", func(b *testing.B) {
 		repeat(b, 1, func(ctx context.Context) error {

@@ -37,8 +37,8 @@ type tokenShop struct {
 func openTokenShop(t *testing.T, more ...func(*tokenShop) string) *tokenShop {
 	t.Helper()
 	shop := &tokenShop{ethereum: ethereumtest.Anvil(t, ethereum.Mainnet.ChainID), base: ethereumtest.Anvil(t, ethereum.Base.ChainID)}
-	shop.ethereum.Place(t, contractOf(ethereum.Mainnet, "EURC"))
-	shop.base.Place(t, contractOf(ethereum.Base, "EURC-BASE"))
+	shop.ethereum.MoveToken(t, contractOf(ethereum.Mainnet, "EURC"))
+	shop.base.MoveToken(t, contractOf(ethereum.Base, "EURC-BASE"))
 	for _, n := range []*ethereumtest.Node{shop.ethereum, shop.base} {
 		n.Mine(t)
 	}

@@ -59,7 +59,7 @@ func export[T interface{ Position() invoice.Position }](
 		if after != nil {
 			start = (*after).Position()
 		}
-		return invoice.All(ctx, read, f, start, limit)
+		return invoice.ReadPages(ctx, read, f, start, limit)
 	}})
 }
 

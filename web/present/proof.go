@@ -7,7 +7,7 @@ import (
 )
 
 // proofLink returns the address of an invoice's signed statement, and the key that the statement names. The
-// page does not say whether the signature is valid, because a manipulated page would also say that it is.
+// page does not verify the signature, because a manipulated page would also show that it is valid.
 func proofLink(r api.Resource, self string) views.Proof {
 	key, found := proof.KeyIn(r.Proof)
 	if !found {

@@ -25,7 +25,7 @@ import (
 // their comment says otherwise. It is safe for concurrent use.
 type Site struct {
 	// Accounts manages the accounts. Its Site is zero if browsers would send secrets unprotected. Every page of the
-	// desk then says so.
+	// desk then shows this problem.
 	Accounts  *account.Service
 	Merchants *merchant.Service
 	Themes    *merchant.Themes
