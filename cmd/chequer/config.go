@@ -30,7 +30,7 @@ func (s *shell) config() *cobra.Command {
 			}
 			settings := cfg.Settings()
 			return s.Print(c, settings, func(w io.Writer) {
-				if path := cfg.ReadFile(); path != "" {
+				if path := cfg.LoadedFile(); path != "" {
 					fmt.Fprintf(w, "Settings file: %s\n\n", console.Printable(path))
 				}
 				console.Table(w, "SETTING\tVALUE\tFROM\tMEANING", settings, func(row config.Setting) []any {

@@ -25,11 +25,11 @@ func (s *shell) endpoint() *cobra.Command {
 		}),
 		s.endpointChange(),
 		s.endpointAction("pause", "Keep events until the endpoint is resumed", "paused", func(call invocation, e merchant.Endpoint) error {
-			_, err := call.core.Endpoints.Pause(call.Context(), e.MerchantID, e.ID, true)
+			_, err := call.core.Endpoints.SetPaused(call.Context(), e.MerchantID, e.ID, true)
 			return err
 		}),
 		s.endpointAction("resume", "Send the events that were kept, and new events", "resumed", func(call invocation, e merchant.Endpoint) error {
-			_, err := call.core.Endpoints.Pause(call.Context(), e.MerchantID, e.ID, false)
+			_, err := call.core.Endpoints.SetPaused(call.Context(), e.MerchantID, e.ID, false)
 			return err
 		}),
 		s.endpointRotate(),

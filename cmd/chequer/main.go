@@ -121,7 +121,7 @@ func (s *shell) version() *cobra.Command {
 			if !ok {
 				info = &debug.BuildInfo{}
 			}
-			b := build.Of(info, version)
+			b := build.FromInfo(info, version)
 			return s.Print(c, b, func(w io.Writer) { fmt.Fprintln(w, "chequer", b) })
 		},
 	}

@@ -112,9 +112,9 @@ func finishCreation(w *webauthn.WebAuthn, a Account, data webauthn.SessionData, 
 	return Passkey{Name: name, Host: w.Config.RPID, Credential: *credential, CreatedAt: now, UsedAt: now}, nil
 }
 
-// accountOf returns the ID of the account to which the response of an authenticator belongs, before it is
+// parseAssertion returns the ID of the account to which the response of an authenticator belongs, before it is
 // verified. It returns ErrPasskey if the response cannot be parsed.
-func accountOf(response []byte) (id string, parsed *protocol.ParsedCredentialAssertionData, err error) {
+func parseAssertion(response []byte) (id string, parsed *protocol.ParsedCredentialAssertionData, err error) {
 	parsed, err = protocol.ParseCredentialRequestResponseBytes(response)
 	if err != nil {
 		return "", nil, fmt.Errorf("%w: %w", ErrPasskey, err)

@@ -39,7 +39,7 @@ func (d *domain) loops(c config.Config, log *slog.Logger) []func(context.Context
 func (d *domain) watcher(n chain.Scanner, log *slog.Logger) *watcher.Watcher {
 	return watcher.New(watcher.Config{
 		Network: n, Storage: d.Storage, Observer: d.invoices, Holder: token.New(16),
-		Every: time.Second, Now: d.Now, Log: log, Scanned: d.metrics.Scanned(n.ID()),
+		Every: time.Second, Now: d.Now, Log: log, Scanned: d.metrics.ScanRecorder(n.ID()),
 	})
 }
 

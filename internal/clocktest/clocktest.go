@@ -22,7 +22,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Pass advances the clock by d, which may be negative.
+// Advance advances the clock by d, which may be negative.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

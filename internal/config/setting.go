@@ -63,7 +63,7 @@ func withoutPassword(address string) string {
 type definition struct {
 	name, description, show string
 	field                   string // name of the field
-	index                   []int  // of the field in Config
+	index                   []int  // position of the field in Config
 }
 
 // definitions returns the settings in the order of Config.

@@ -9,7 +9,7 @@ import (
 )
 
 // examineEVM reports the parts of the probed source of an EVM network. The subject of each finding
-// begins with about.
+// begins with the given one.
 func (e *examination) examineEVM(n networks.Network, subject string) {
 	evm, isEVM := n.Network.(networks.EVM)
 	if !isEVM {

@@ -58,7 +58,7 @@ func newClockedService(t *testing.T) *clockedService {
 		Invoices: service.invoices, Merchants: merchants, Nonces: service.store, Simnet: service.net, Proofs: service.proofs(),
 		BaseURL: "http://shop.example", Prices: merchant.NewPrices(nil, "1000000"), Limits: server.Limits{PerKey: 20, PerAddress: 10}, Now: service.clock.Now, Log: log,
 	})
-	m, err := merchants.First(t.Context(), "Shop")
+	m, err := merchants.EnsureFirst(t.Context(), "Shop")
 	service.must(err)
 	secret, key, err := keys.NewTestKey(rand.Reader, keys.BTC)
 	service.must(err)

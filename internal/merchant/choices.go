@@ -90,7 +90,7 @@ func (o Overrides) Effective(c Choices) (PaymentSettings, error) {
 		}
 	}
 	if p.ShortLimit.Percent == 0 || p.ShortLimit.Euro.IsZero() {
-		p.ShortLimit = Bound{Euro: money.Zero(money.EUR)} // the lower of the two
+		p.ShortLimit = Bound{Euro: money.Zero(money.EUR)} // if one bound is zero, the lower of both is
 	}
 	return p, nil
 }

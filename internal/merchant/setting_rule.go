@@ -18,16 +18,18 @@ const maxQuoteMinutes = 60
 // maxPercent is the largest share of a price that a bound can name, in hundredths of a percent.
 const maxPercent = 2000
 
-// percent is the unit of a share.
+// percent is the unit of a share of a price, with two decimals.
 var percent = money.Currency{Code: "percent", Decimals: 2}
 
 // maxEuro is the largest amount that a bound can name.
 var maxEuro = money.MustParse("999999.99", money.EUR)
 
+// The functions below are the field set of a definition.
+
 func setQuoteTime(p *PaymentSettings, text string) (string, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		n = 0
+		n = 0 // CheckWhole refuses it
 	}
 	p.QuoteTime = time.Duration(n) * time.Minute
 	return strconv.Itoa(n), CheckWhole(n, 1, maxQuoteMinutes)

@@ -180,7 +180,7 @@ func joined[W ~string](words []W) string {
 	return strings.Join(all, ", ")
 }
 
-// oneOf returns a word if it is one of the known ones.
+// oneOf returns the known word with the given text. The error lists the known words.
 func oneOf[W ~string](text string, known []W) (W, error) {
 	if !slices.Contains(known, W(text)) {
 		return "", fmt.Errorf("must be one of %s", joined(known))

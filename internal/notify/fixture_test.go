@@ -151,7 +151,7 @@ func paid(inv *invoice.Invoice, at time.Time) {
 	inv.State.Paid, inv.State.Due = inv.Terms.Price, money.Zero(money.EUR)
 }
 
-// run collects and sends what is due.
+// run collects events and sends due messages.
 func (f *fixture) run() {
 	f.t.Helper()
 	f.collect()
@@ -169,7 +169,7 @@ func (f *fixture) send() {
 	f.worker.Wait()
 }
 
-// minute passes a minute, and sends what is due.
+// minute advances the clock by a minute, collects events and sends due messages.
 func (f *fixture) minute() {
 	f.t.Helper()
 	f.clock.Advance(time.Minute)

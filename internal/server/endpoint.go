@@ -92,7 +92,7 @@ func (s *server) removeEndpoint(c echo.Context, _ call, e merchant.Endpoint) err
 // pauseEndpoint returns the handler of POST endpoints/{id}/pause, or of …/resume if paused is false.
 func (s *server) pauseEndpoint(paused bool) func(echo.Context, call, merchant.Endpoint) error {
 	return func(c echo.Context, _ call, e merchant.Endpoint) error {
-		e, err := s.Endpoints.Pause(c.Request().Context(), e.MerchantID, e.ID, paused)
+		e, err := s.Endpoints.SetPaused(c.Request().Context(), e.MerchantID, e.ID, paused)
 		return reply(c, wire.Endpoint, e, err)
 	}
 }

@@ -114,7 +114,7 @@ func (s *server) unpaidLimits(ctx context.Context, class limitClass, k call) []i
 	var limits []invoice.UnpaidLimit
 	if k.key.Builtin { // calls with other keys come over the network, and their context has no shopper
 		for _, block := range caller.Blocks(caller.FromContext(ctx)) {
-			limits = append(limits, invoice.UnpaidLimit{Group: block.Prefix, Max: block.Of(s.MaxUnpaid)})
+			limits = append(limits, invoice.UnpaidLimit{Group: block.Prefix, Max: block.ShareOf(s.MaxUnpaid)})
 		}
 	}
 	perMerchant := s.MaxUnpaid

@@ -22,7 +22,8 @@ func switching(conn net.Conn) {
 	readForever(conn)
 }
 
-// listenSwitching starts such a receiver on a real port.
+// listenSwitching starts a receiver on a real port that serves its connections with switching. requested receives an
+// element for each connection.
 func listenSwitching(t *testing.T) (url string, requested <-chan struct{}) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

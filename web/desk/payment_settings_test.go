@@ -254,7 +254,7 @@ func TestPaymentSettings_methods_need_a_wallet(t *testing.T) {
 	fields := b.get(settingsPath).entered()
 	f.must(f.storage.CreateWallet(t.Context(), merchant.Wallet{ID: "wlt", MerchantID: shop, Mode: merchant.Live, Asset: "BTC", Key: "key", Counter: "key", CreatedAt: f.clock.Now()}))
 	f.clock.Advance(time.Second)
-	b.post(settingsPath, with(fields, "method-LTC", "1")...).want(http.StatusUnprocessableEntity, "Payment methods must contain one for which the shop has a wallet.")
+	b.post(settingsPath, with(fields, "method-LTC", "1")...).want(http.StatusUnprocessableEntity, "Payment methods must contain a method for which the shop has a wallet.")
 	b.post(settingsPath, with(fields, "method-LTC", "1", "method-BTC", "2")...).leads(settingsPath + "?done=payment-settings")
 	if got := f.choices()["payment_methods"]; got != "LTC BTC" {
 		t.Errorf("got %q", got)

@@ -29,7 +29,7 @@ func (l *limits) acquire(address string) (release func(), ok bool) {
 		return nil, false
 	}
 	for _, block := range blocks {
-		if l.perBlock[block.Prefix] >= block.Of(l.Total) {
+		if l.perBlock[block.Prefix] >= block.ShareOf(l.Total) {
 			return nil, false
 		}
 	}

@@ -76,10 +76,10 @@ func (v *page) change() error {
 	case edit:
 		return v.editWebhook(e)
 	case pause:
-		_, err = v.Endpoints.Pause(ctx, v.Shop.ID, e.ID, true)
+		_, err = v.Endpoints.SetPaused(ctx, v.Shop.ID, e.ID, true)
 		return v.answerChange(err, at, "paused")
 	case resume:
-		_, err = v.Endpoints.Pause(ctx, v.Shop.ID, e.ID, false)
+		_, err = v.Endpoints.SetPaused(ctx, v.Shop.ID, e.ID, false)
 		return v.answerChange(err, at, "resumed")
 	case test:
 		eventID, err := v.Endpoints.Test(ctx, v.Shop.ID, e.ID)
