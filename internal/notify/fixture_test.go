@@ -46,7 +46,7 @@ func onBoth(t *testing.T, test func(t *testing.T, f *fixture)) {
 
 func newFixture(t *testing.T, s *storage.Storage, url string) *fixture {
 	t.Helper()
-	f := &fixture{t: t, url: url, storage: s, clock: clocktest.At(storagetest.Noon), mail: smtptest.New(t), log: &logtest.Journal{}}
+	f := &fixture{t: t, url: url, storage: s, clock: clocktest.New(storagetest.Noon), mail: smtptest.New(t), log: &logtest.Journal{}}
 	f.mail.User, f.mail.Password = "shop@nord.example", "pass"
 	f.mail.Start()
 	f.owner = f.join("Maren", map[string]account.Role{"shop": account.Owner, "bakery": account.Owner})

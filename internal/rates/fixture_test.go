@@ -151,7 +151,7 @@ type fixture struct {
 }
 
 func newFixture() *fixture {
-	f := &fixture{a: &script{name: "a"}, b: &script{name: "b"}, c: &script{name: "c"}, ecb: &script{name: "ecb"}, clock: clocktest.At(noon)}
+	f := &fixture{a: &script{name: "a"}, b: &script{name: "b"}, c: &script{name: "c"}, ecb: &script{name: "ecb"}, clock: clocktest.New(noon)}
 	f.Table = rates.NewTable(rates.Config{
 		Exchanges: []rates.Source{f.a, f.b, f.c}, Reference: f.ecb,
 		Every: 30 * time.Second, ReferenceEvery: 4 * time.Hour, EuroFloor: decimal.RequireFromString("0.98"),
