@@ -75,12 +75,12 @@ func TestImports_point_down(t *testing.T) {
 			t.Errorf("%s has no floor: add it to floors", path)
 			continue
 		}
-		for _, i := range imports {
-			switch importedFloor, known := floors[i]; {
-			case testOnly[i]:
-				t.Errorf("%s is part of the program, but imports %s, which is for tests", path, i)
+		for _, imported := range imports {
+			switch importedFloor, known := floors[imported]; {
+			case testOnly[imported]:
+				t.Errorf("%s is part of the program, but imports %s, which is for tests", path, imported)
 			case known && importedFloor >= floor:
-				t.Errorf("%s (floor %d) imports %s (floor %d)", path, floor, i, importedFloor)
+				t.Errorf("%s (floor %d) imports %s (floor %d)", path, floor, imported, importedFloor)
 			}
 		}
 	}

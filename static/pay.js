@@ -20,7 +20,7 @@ function skew() { return Date.now() - performance.now(); }
 // The server sends the remaining seconds and no time of day, so the shopper's clock does not matter.
 function setDeadline(clock) {
   var end = clock ? performance.now() + clock.dataset.left * 1e3 : 0;
-  if (Math.abs(end - deadline) > 3e4) announced = {};
+  if (Math.abs(end - deadline) > 3e4) announced = {}; // the deadline of a new quote
   deadline = end;
 }
 
@@ -41,8 +41,8 @@ function tick() {
 
 // Times of day are shown in the shopper's time zone.
 function showLocalTimes() {
-  var words = {day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short", numberingSystem: "latn"};
-  each("time[datetime]:not(#clock)", t => { t.textContent = new Date(t.dateTime).toLocaleString(d.documentElement.lang, words); });
+  var format = {day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short", numberingSystem: "latn"};
+  each("time[datetime]:not(#clock)", t => { t.textContent = new Date(t.dateTime).toLocaleString(d.documentElement.lang, format); });
 }
 
 // The chosen method is kept when the page is updated and, in the history state, when it is reloaded.

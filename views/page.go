@@ -22,7 +22,7 @@ type Page struct {
 	Scripts    []string // addresses of further scripts
 	Frame      string   // address of the script for a page in a frame; empty if no page may frame it
 	Origins    string   // origins that may frame the page, separated by spaces
-	Manifest   string   // address of the manifest that makes the page installable; empty if it is not
+	Manifest   string   // address of the manifest that makes the page installable; empty on other pages
 	Touch      string   // address of the icon of an installed page
 	TestNotice string   // text that says that no real money moves; empty in live mode
 }

@@ -41,8 +41,8 @@ func (s *shell) config() *cobra.Command {
 	}
 }
 
-// load reads the settings. The error names every fault. It logs CHEQUER_ variables that are not
-// settings as a warning.
+// load reads the settings, and logs a warning about CHEQUER_ variables that are not settings. The error
+// names every fault.
 func (s *shell) load() (config.Config, error) {
 	cfg, err := config.Load(config.WithSystemFile(s.Environ, config.SystemFile))
 	s.SetZone(cfg.Location())
@@ -101,7 +101,7 @@ func (r settingRow) cells() []any {
 
 // settingRows returns the payment settings that are in force with the given choices.
 func (call invocation) settingRows(chosen merchant.Choices) []settingRow {
-	return rowsOf(call.core.Settings.Overrides.List(chosen), func(s merchant.Setting) settingRow {
+	return convertAll(call.core.Settings.Overrides.List(chosen), func(s merchant.Setting) settingRow {
 		row := settingRow{Name: s.Name, Value: s.Value, Default: s.Default, Source: "default"}
 		switch {
 		case s.By != "":
@@ -144,7 +144,7 @@ func (call invocation) settingChanges() (merchant.Choices, error) {
 		if !isPair {
 			return nil, fmt.Errorf("%q is not SETTING=VALUE, such as quote_minutes=30", arg)
 		}
-		if _, twice := changes[name]; twice {
+		if _, isRepeated := changes[name]; isRepeated {
 			return nil, fmt.Errorf("%s is given twice", name)
 		}
 		if name == merchant.SettingMethods {

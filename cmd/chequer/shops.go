@@ -18,7 +18,7 @@ func (s *shell) shop() *cobra.Command {
 		list(s, "list", "List the shops, oldest first", listShops, "ID\tNAME\tADDRESS\tCREATED", func(r shopRow) []any {
 			return []any{r.ID, r.Name, r.Address, s.Time(r.CreatedAt)}
 		}),
-		s.shopCreate(), s.ofShop(s.shopRename()), s.ofShop(s.shopRecount()))
+		s.shopCreate(), s.addShopFlag(s.shopRename()), s.addShopFlag(s.shopRecount()))
 }
 
 // shopRow is a shop as it is printed.

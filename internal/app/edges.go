@@ -33,7 +33,7 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 	if o.Demo {
 		shops.mode = merchant.Test
 	}
-	languages, err := offered(c)
+	languages, err := configuredLanguages(c)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 	if err != nil {
 		return nil, err
 	}
-	pages, err := a.pages(c, o, local{created: created, watch: d.invoices.Subscribe, shop: shops.find}, current, d.shop.Name, cl)
+	pages, err := a.pages(c, o, localService{created: created, watch: d.invoices.Subscribe, shop: shops.find}, current, d.shop.Name, cl)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 	return caller.DetectUntrusted(all, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
 }
 
-// readiness returns the configuration of the state of the networks.
+// readiness returns the configuration of the readiness check.
 func (d *domain) readiness() readiness.Config {
 	return readiness.Config{
 		Storage: d.Storage, Networks: networks.Chains(d.networks), Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
@@ -77,15 +77,16 @@ const deskInterval = time.Second
 // invoice draws them when it is opened.
 const maxUndrawn = 64
 
-// local gives the pages access to a service in the same process. It is the zero value if they call another service.
-type local struct {
+// localService gives the pages access to a service in the same process. It is the zero value if the pages call
+// a service at another address.
+type localService struct {
 	created <-chan string // new invoices
 	watch   func(id string, changed func(version int64)) (cancel func())
 	shop    func(ctx context.Context, id string) (web.Shop, error)
 }
 
 // pages returns the handler of the pages. They call the service through a client.
-func (a *App) pages(c config.Config, o Options, l local, current func(ctx context.Context, shopID string) web.ShopSettings, shop string, cl web.Client) (*web.Handler, error) {
+func (a *App) pages(c config.Config, o Options, l localService, current func(ctx context.Context, shopID string) web.ShopSettings, shop string, cl web.Client) (*web.Handler, error) {
 	pages := web.New(web.Config{
 		Client: cl, Logger: o.Log, Now: o.clock(), Created: l.created, Watch: l.watch, Shop: l.shop, Docs: l.watch != nil, IPExtractor: caller.Extractor(c.Proxies()), ShopSettings: current,
 		Site: present.Site{
@@ -96,8 +97,8 @@ func (a *App) pages(c config.Config, o Options, l local, current func(ctx contex
 	return pages, nil
 }
 
-// offered returns the languages of the pages.
-func offered(c config.Config) (*locale.Languages, error) {
+// configuredLanguages returns the languages of the pages under the settings.
+func configuredLanguages(c config.Config) (*locale.Languages, error) {
 	languages, err := locale.All().Subset(c.Language, c.Languages()...)
 	if err != nil {
 		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)

@@ -35,11 +35,11 @@ type shopPages struct {
 }
 
 const (
-	// maxSettingsRead bounds the time that a page waits for its settings.
-	maxSettingsRead = time.Second
-	// settingsRetry is the time after a failure in which no settings are read again, so that pages
+	// settingsReadTimeout bounds the time that a page waits for its settings.
+	settingsReadTimeout = time.Second
+	// settingsRetryDelay is the time after a failure in which no settings are read again, so that pages
 	// do not wait for a storage that does not answer.
-	settingsRetry = time.Second
+	settingsRetryDelay = time.Second
 )
 
 // newPageSettings returns new pageSettings. The pages of a shop have the initial settings until its settings can
@@ -58,7 +58,7 @@ func (p *pageSettings) current(ctx context.Context, shopID string) web.ShopSetti
 	if isDown {
 		return last.ShopSettings
 	}
-	limited, cancel := context.WithTimeout(ctx, maxSettingsRead)
+	limited, cancel := context.WithTimeout(ctx, settingsReadTimeout)
 	defer cancel()
 	s, err := p.settings.Effective(limited, shopID)
 	switch {
@@ -83,10 +83,10 @@ func (p *pageSettings) last(shopID string) (last shopPages, isDown bool) {
 		last.ShopSettings = p.initial
 	}
 	age := p.now().Sub(p.failedAt)
-	return last, !p.failedAt.IsZero() && age >= 0 && age < settingsRetry
+	return last, !p.failedAt.IsZero() && age >= 0 && age < settingsRetryDelay
 }
 
-// failed notes that settings could not be read.
+// failed records and logs that settings could not be read.
 func (p *pageSettings) failed(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +103,7 @@ func (p *pageSettings) update(shopID string, s merchant.PaymentSettings) web.Sho
 	last.Storefront = s.Storefront
 	if last.Languages == nil || !slices.Equal(s.Languages, last.codes) {
 		last.codes = slices.Clone(s.Languages)
-		languages, err := offer(p.language, s.Languages)
+		languages, err := languagesByCode(p.language, s.Languages)
 		if err != nil {
 			p.log.Error("languages of pages not read", "shop", shopID, "error", err)
 			languages = locale.All()
@@ -114,9 +114,9 @@ func (p *pageSettings) update(shopID string, s merchant.PaymentSettings) web.Sho
 	return last.ShopSettings
 }
 
-// offer returns the languages with the given codes, or all if there are none. The standard language is the
+// languagesByCode returns the languages with the given codes, or all languages if there are no codes. The standard language is the
 // first one if the codes do not contain it.
-func offer(standard string, codes []string) (*locale.Languages, error) {
+func languagesByCode(standard string, codes []string) (*locale.Languages, error) {
 	if len(codes) > 0 && !slices.Contains(codes, standard) {
 		standard = codes[0]
 	}

@@ -36,7 +36,7 @@ func (s *storefronts) find(ctx context.Context, id string) (web.Shop, error) {
 	if !shopID.MatchString(id) {
 		return web.Shop{}, web.ErrNoShop
 	}
-	limited, cancel := context.WithTimeout(ctx, maxSettingsRead)
+	limited, cancel := context.WithTimeout(ctx, settingsReadTimeout)
 	defer cancel()
 	m, err := s.Merchants.Merchant(limited, id)
 	if errors.Is(err, merchant.ErrNotFound) {

@@ -83,8 +83,8 @@ func TestVerifier(t *testing.T) {
 		"removed_at_the_end":              {log: log[:4], stored: end, want: "entry 5 is missing at the end"},
 		"removed_with_the_head":           {log: log[:4], stored: log[3].Head(), mark: end, want: "entry 5 is missing at the end: this server has seen 5"},
 		"all_removed":                     {mark: end, want: "entry 1 is missing at the end"},
-		"put_back_twice":                  {log: slices.Insert(slices.Clone(log), 3, log[2]), stored: end, want: "entry 3 is out of order"},
-		"put_back_at_another_place":       {log: []audit.Entry{log[0], log[2], log[1], log[3], log[4]}, stored: end, want: "entry 2 is missing"},
+		"inserted_twice":                  {log: slices.Insert(slices.Clone(log), 3, log[2]), stored: end, want: "entry 3 is out of order"},
+		"moved":                           {log: []audit.Entry{log[0], log[2], log[1], log[3], log[4]}, stored: end, want: "entry 2 is missing"},
 		"renumbered":                      {log: append(slices.Clone(log[:2]), func() audit.Entry { e := log[3]; e.Number = 3; return e }()), stored: end, want: "entry 3 was changed"},
 		"another_end_with_the_master_key": {log: other, stored: other[4].Head(), mark: end, want: "entry 5 is not the entry that was written first"},
 		"head_of_another_end":             {log: log, stored: other[4].Head(), want: "entry 5 is not the last entry"},
@@ -135,13 +135,13 @@ func TestMark(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.json")
 	m := audit.NewMark(path)
-	want := func(head audit.Head) {
+	checkHead := func(want audit.Head) {
 		t.Helper()
-		if got, err := audit.NewMark(path).Head(); err != nil || got != head {
-			t.Errorf("got %+v, error %v, want %+v", got, err, head)
+		if got, err := audit.NewMark(path).Head(); err != nil || got != want {
+			t.Errorf("got %+v, error %v, want %+v", got, err, want)
 		}
 	}
-	want(audit.Head{})
+	checkHead(audit.Head{})
 	raise := func(head audit.Head) error {
 		return m.Raise(head, func(mark audit.Head) (bool, error) { return mark.MAC == "m", nil })
 	}
@@ -153,13 +153,13 @@ func TestMark(t *testing.T) {
 		if err := step.do(audit.Head{Number: step.give, MAC: "m"}); err != nil {
 			t.Fatal(err)
 		}
-		want(audit.Head{Number: step.want, MAC: "m"})
+		checkHead(audit.Head{Number: step.want, MAC: "m"})
 	}
 	err := m.Raise(audit.Head{Number: 4, MAC: "other"}, func(audit.Head) (bool, error) { return false, nil })
 	if broken, ok := errors.AsType[*audit.BrokenError](err); !ok || broken.Number != 3 {
 		t.Errorf("a log without the mark: got error %v, want that entry 3 was replaced", err)
 	}
-	want(audit.Head{Number: 3, MAC: "m"})
+	checkHead(audit.Head{Number: 3, MAC: "m"})
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,8 @@ import (
 	"chequer/internal/filelock"
 )
 
-// Mark stores the newest known head of the log in a file outside the database, so that entries which
-// are removed from the end of the log are missed. It is safe for concurrent use, also by several
-// processes.
+// Mark stores the newest known head of the log in a file outside the database, so that the removal of
+// entries from the end of the log is detected. It is safe for concurrent use, also by several processes.
 type Mark struct {
 	path string // "" = no mark is stored
 	mu   sync.Mutex
@@ -88,6 +87,6 @@ func (m *Mark) locked(do func() error) error {
 	if err := lock.Lock(); err != nil {
 		return fmt.Errorf("lock mark of audit log: %w", err)
 	}
-	defer func() { _ = lock.Unlock() }() // the file has no content
+	defer func() { _ = lock.Unlock() }() // an error loses nothing, since the file has no content
 	return do()
 }

@@ -50,7 +50,7 @@ func (s *Service) Notes(ctx context.Context, invoiceID string) ([]Note, error) {
 // a rule, merchant.ErrNotFound, or ErrTooMany.
 func (s *Service) AddNote(ctx context.Context, merchantID, invoiceID, text string) error {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
-	if err := cmp.Or(checkWritten(text), merchant.CheckParagraph(text, MaxNote)); err != nil {
+	if err := cmp.Or(checkNotEmpty(text), merchant.CheckParagraph(text, MaxNote)); err != nil {
 		return &merchant.FieldError{Field: NoteField, Fault: err.Error()}
 	}
 	by := audit.From(ctx)
@@ -61,7 +61,7 @@ func (s *Service) AddNote(ctx context.Context, merchantID, invoiceID, text strin
 	return nil
 }
 
-func checkWritten(text string) error {
+func checkNotEmpty(text string) error {
 	if text == "" {
 		return errors.New("must contain a text")
 	}
@@ -81,10 +81,10 @@ func (s *Service) Note(ctx context.Context, merchantID, invoiceID, id string) (N
 	return all[i], nil
 }
 
-// RemoveNote removes a note. The error is ErrAuthor if another account wrote it, unless ofOthers, and merchant.ErrNotFound
-// if there is no such note.
-func (s *Service) RemoveNote(ctx context.Context, n Note, ofOthers bool) error {
-	if !ofOthers && n.AuthorID != audit.From(ctx).ID {
+// RemoveNote removes a note. The error is ErrAuthor if another account wrote it and the caller may not remove the notes of
+// other accounts, and merchant.ErrNotFound if there is no such note.
+func (s *Service) RemoveNote(ctx context.Context, n Note, mayRemoveOthers bool) error {
+	if !mayRemoveOthers && n.AuthorID != audit.From(ctx).ID {
 		return ErrAuthor
 	}
 	if err := s.Storage.RemoveNote(ctx, n); err != nil {

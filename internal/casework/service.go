@@ -18,9 +18,10 @@ type Storage interface {
 	AddNote(ctx context.Context, n Note) error
 	// RemoveNote deletes a note, with an entry of the audit log. It returns merchant.ErrNotFound if there is no such note.
 	RemoveNote(ctx context.Context, n Note) error
-	// Snooze writes the snooze of an invoice in the place of an earlier one, with an entry of the audit log. It returns
-	// invoice.ErrNotFound without the invoice, invoice.ErrStale if it has another version than seen, and invoice.ErrState if it does not wait for a
-	// decision. A change of the facts of the invoice deletes the snooze.
+	// Snooze writes the snooze of an invoice in place of an earlier snooze, with an entry of the audit log. It returns
+	// invoice.ErrNotFound if the merchant has no such invoice, invoice.ErrStale if the invoice has another version than
+	// seen, and invoice.ErrState if it does not wait for a decision. A change of the facts of the invoice deletes the
+	// snooze.
 	Snooze(ctx context.Context, z Snooze, seen int64) error
 	// EndSnooze deletes the snooze of an invoice, if there is one, with an entry of the audit log.
 	EndSnooze(ctx context.Context, merchantID, invoiceID string) error

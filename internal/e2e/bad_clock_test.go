@@ -75,9 +75,9 @@ func newClockedService(t *testing.T) *clockedService {
 
 // proofs returns a keyring with a signing key.
 func (s *clockedService) proofs() *proof.Keyring {
-	keys := proof.NewKeyring(s.store, s.clock.Now)
-	s.must(keys.Ensure(s.t.Context()))
-	return keys
+	keyring := proof.NewKeyring(s.store, s.clock.Now)
+	s.must(keyring.Ensure(s.t.Context()))
+	return keyring
 }
 
 // newWatcher returns a watcher that acts as another process with the given lease holder.
@@ -88,6 +88,7 @@ func (s *clockedService) newWatcher(holder string) *watcher.Watcher {
 	})
 }
 
+// must ends the test if there is an error.
 func (s *clockedService) must(err error) {
 	s.t.Helper()
 	if err != nil {
@@ -103,6 +104,7 @@ func (s *clockedService) scan() {
 	s.expire()
 }
 
+// expire runs one step of the expirer.
 func (s *clockedService) expire() {
 	s.t.Helper()
 	_, err := s.invoices.Expire(s.t.Context(), 100)

@@ -69,18 +69,18 @@ func (s *subscriptions) add(id string, changed func(version int64)) (cancel func
 	if s.byID == nil {
 		s.byID = map[string]*subscription{}
 	}
-	waiting, ok := s.byID[id]
+	sub, ok := s.byID[id]
 	if !ok {
-		waiting = &subscription{calls: map[*func(int64)]bool{}}
-		s.byID[id] = waiting
+		sub = &subscription{calls: map[*func(int64)]bool{}}
+		s.byID[id] = sub
 	}
-	waiting.version = 0 // a new subscriber knows no version
-	waiting.calls[&changed] = true
+	sub.version = 0 // a new subscriber knows no version
+	sub.calls[&changed] = true
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(waiting.calls, &changed)
-		if len(waiting.calls) == 0 && s.byID[id] == waiting {
+		delete(sub.calls, &changed)
+		if len(sub.calls) == 0 && s.byID[id] == sub {
 			delete(s.byID, id)
 		}
 	}
@@ -99,12 +99,12 @@ func (s *subscriptions) notify(id string, version int64) {
 func (s *subscriptions) toCall(id string, version int64) (calls []func(version int64)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	waiting, ok := s.byID[id]
-	if !ok || version != 0 && version <= waiting.version {
+	sub, ok := s.byID[id]
+	if !ok || version != 0 && version <= sub.version {
 		return nil
 	}
-	waiting.version = max(waiting.version, version)
-	for changed := range waiting.calls {
+	sub.version = max(sub.version, version)
+	for changed := range sub.calls {
 		calls = append(calls, *changed)
 	}
 	return calls
@@ -130,19 +130,19 @@ type Change struct {
 // Changes exchanges new versions of invoices between the processes of one database. It is safe for
 // concurrent use.
 type Changes interface {
-	// Mark returns a number that changes when another process writes to the database. It returns 0 if
+	// DataVersion returns a number that changes when another process writes to the database. It returns 0 if
 	// the database has no such number.
-	Mark(ctx context.Context) (int64, error)
+	DataVersion(ctx context.Context) (int64, error)
 	// Versions returns the versions of the invoices with the given identifiers.
 	Versions(ctx context.Context, ids []string) ([]Change, error)
 	// Announce announces changes to the other processes. It does nothing if the database has no
 	// announcements. An announcement is a hint and may be lost.
 	Announce(ctx context.Context, changes []Change) error
-	// Announced calls changed with announcements of all processes until the context ends or the
+	// Listen calls changed with announcements of all processes until the context ends or the
 	// connection to the database is lost. It calls connected before the first announcement. It returns
 	// errors.ErrUnsupported if the database has no announcements, or if a connection pooler does not
 	// deliver them.
-	Announced(ctx context.Context, connected func(), changed func([]Change)) error
+	Listen(ctx context.Context, connected func(), changed func([]Change)) error
 }
 
 // Intervals of a Follower.
@@ -159,12 +159,12 @@ const (
 // Follower finds the changes that other processes make to invoices with subscribers, and announces
 // the changes of this process.
 type Follower struct {
-	service   *Service
-	changes   Changes
-	log       *slog.Logger
-	connected chan bool  // reports that announcements arrive, or that they do not arrive any more
-	lastMark  int64      // at the last reading of versions; 0 before the first
-	behind    []chain.ID // networks that were behind at the last interval; nil before the first
+	service         *Service
+	changes         Changes
+	log             *slog.Logger
+	connected       chan bool  // reports that announcements arrive, or that they do not arrive any more
+	lastDataVersion int64      // at the last reading of versions; 0 before the first
+	behind          []chain.ID // networks that were behind at the last interval; nil before the first
 }
 
 // NewFollower returns a new Follower of a service whose configuration has Changes.
@@ -210,24 +210,24 @@ func (f *Follower) poll(ctx context.Context) error {
 }
 
 // Step notifies the subscribers of the invoices that other processes changed since the last call. If the
-// database has a Mark, Step reads no versions while no other process writes.
+// database has a data version, Step reads no versions while no other process writes.
 func (f *Follower) Step(ctx context.Context) error {
 	ids := f.service.subscriptions.ids()
 	if len(ids) == 0 {
 		return nil
 	}
-	mark, err := f.changes.Mark(ctx)
+	version, err := f.changes.DataVersion(ctx)
 	if err != nil {
 		return fmt.Errorf("follow changes: %w", err)
 	}
-	if mark != 0 && mark == f.lastMark {
+	if version != 0 && version == f.lastDataVersion {
 		return nil
 	}
 	changes, err := f.changes.Versions(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("follow changes: %w", err)
 	}
-	f.lastMark = mark
+	f.lastDataVersion = version
 	f.notify(changes)
 	return nil
 }
@@ -259,7 +259,7 @@ func (f *Follower) noticeBehind(ctx context.Context) error {
 // listen notifies subscribers of the changes that other processes announce.
 func (f *Follower) listen(ctx context.Context) error {
 	for {
-		err := f.changes.Announced(ctx, func() { f.setConnected(ctx, true) }, f.notify)
+		err := f.changes.Listen(ctx, func() { f.setConnected(ctx, true) }, f.notify)
 		if ctx.Err() != nil || errors.Is(err, errors.ErrUnsupported) {
 			return nil
 		}
@@ -325,7 +325,7 @@ func newOutgoing() *outgoing {
 	return &outgoing{ready: make(chan struct{}, 1), changes: map[string]int64{}}
 }
 
-// start makes add keep changes until take is called.
+// start makes add keep changes until takeChanges is called.
 func (o *outgoing) start() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

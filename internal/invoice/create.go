@@ -68,7 +68,7 @@ type pricedMethod struct {
 // call Replay first, because Create fails if no method can be offered now. If the order already has
 // an invoice other than Order.After, Create returns the invoice that Ordered returns.
 func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error) {
-	if err := s.methodsExist(r); err != nil {
+	if err := s.checkMethodsExist(r); err != nil {
 		return nil, err
 	}
 	rates := s.rates()
@@ -80,7 +80,7 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	if err != nil {
 		return nil, err
 	}
-	id, now, evidence := s.newID(), s.now(), rates.Evidence(r.Terms.Price.Currency(), codes(priced)...)
+	id, now, evidence := s.newID(), s.now(), rates.Evidence(r.Terms.Price.Currency(), rateCodes(priced)...)
 	r.source, r.evidence = rates.Source(), evidenceName(evidence)
 	s.prederive(priced)
 	inv, replayed, err := s.storage.CreateInvoice(ctx, Creation{
@@ -163,9 +163,9 @@ func (s *Service) build(id string, now time.Time, request CreateRequest, priced 
 		inv.Quotes[0].Prices = append(inv.Quotes[0].Prices, m.price)
 	}
 	inv.OtherNetworks = s.otherNetworks(request, priced, indexes)
-	inv.Terms.Rules.Gas = s.gas(request.Mode)
+	inv.Terms.Rules.Gas = s.gasAllowances(request.Mode)
 	if t := request.Tolerance; t.Percent > 0 || !t.Euro.IsZero() {
-		inv.Terms.Rules.Tolerance = t.amountOf(request.Terms.Price, priced[0].price)
+		inv.Terms.Rules.Tolerance = t.amountFor(request.Terms.Price, priced[0].price)
 	}
 	s.coverAll(inv, progress)
 	inv.State = inv.Evaluate()
@@ -196,8 +196,8 @@ func (s *Service) otherNetworks(r CreateRequest, priced []pricedMethod, indexes 
 	return found
 }
 
-// gas returns, by network, the allowance for gas that a merchant sends for a sweep.
-func (s *Service) gas(mode Mode) map[chain.ID]money.Amount {
+// gasAllowances returns, by network, the allowance for gas that a merchant sends for a sweep.
+func (s *Service) gasAllowances(mode Mode) map[chain.ID]money.Amount {
 	allowed := map[chain.ID]money.Amount{}
 	for _, network := range s.networks[mode] {
 		for _, a := range network.Assets() {
@@ -333,9 +333,9 @@ func (s *Service) WalletOf(code string) string {
 	return a.Wallet
 }
 
-// methodsExist returns an *UnknownMethodError if a request names a method that is never offered. Without
+// checkMethodsExist returns an *UnknownMethodError if a request names a method that is never offered. Without
 // it, a mistyped method would be left out silently.
-func (s *Service) methodsExist(r CreateRequest) error {
+func (s *Service) checkMethodsExist(r CreateRequest) error {
 	for _, code := range r.PaymentMethods {
 		if !s.HasMethod(r.Mode, code) {
 			return &UnknownMethodError{Code: code}
@@ -359,8 +359,8 @@ func (s *Service) Evidence(ctx context.Context, name string) (string, error) {
 	return s.storage.Evidence(ctx, name)
 }
 
-// codes returns the rate codes of the methods, each once.
-func codes(priced []pricedMethod) []string {
+// rateCodes returns the rate codes of the methods, each once.
+func rateCodes(priced []pricedMethod) []string {
 	var list []string
 	for _, m := range priced {
 		if !slices.Contains(list, m.asset.Rate) {

@@ -28,7 +28,7 @@ func TestDepth_is_computed_over_the_whole_snapshot(t *testing.T) {
 		maker := &shop{t: t, wallets: testWallets(t)}
 		var transfers []chain.Transfer
 		euros := map[string]int64{} // by merchant and transaction, or block
-		want, own := map[string][2]string{}, map[string]int64{}
+		keysByInvoice, euroByInvoice := map[string][2]string{}, map[string]int64{}
 		for i := range 1 + random.IntN(100) {
 			r := maker.request(fmt.Sprint(10+random.IntN(90)*random.IntN(90)), "BTC")
 			r.MerchantID = fmt.Sprint("m", random.IntN(2))
@@ -42,10 +42,10 @@ func TestDepth_is_computed_over_the_whole_snapshot(t *testing.T) {
 				Amount: inv.Quote().Prices[0].Expected, Spends: []string{"in-" + tx}, Block: block,
 			})
 			keys := [2]string{r.MerchantID + tx, r.MerchantID + block.Hash}
-			own[inv.ID] = inv.Terms.Price.Cents() / 100
-			want[inv.ID] = keys
+			euroByInvoice[inv.ID] = inv.Terms.Price.Cents() / 100
+			keysByInvoice[inv.ID] = keys
 			for _, k := range keys {
-				euros[k] += own[inv.ID]
+				euros[k] += euroByInvoice[inv.ID]
 			}
 		}
 		snapshot := chain.Snapshot{
@@ -55,10 +55,10 @@ func TestDepth_is_computed_over_the_whole_snapshot(t *testing.T) {
 		for sequence := range int64(3) { // repeated scans require the same depth
 			lease := invoice.Lease{Network: simnet.ID, Epoch: 1, Sequence: sequence + 1}
 			maker.must(service.Observe(t.Context(), lease, snapshot, invoice.Progress{Scanned: snapshot.Started}, store.Owner))
-			for id, keys := range want {
+			for id, keys := range keysByInvoice {
 				inv, err := store.Invoice(t.Context(), id)
 				maker.must(err)
-				maximum := max(own[id], euros[keys[0]], euros[keys[1]])
+				maximum := max(euroByInvoice[id], euros[keys[0]], euros[keys[1]])
 				if got, want := inv.Transfers[0].Required, plainDepth(maximum); got != want {
 					t.Fatalf("seed %d: %d confirmations are required for %d EUR that are not final, want %d", seed, got, maximum, want)
 				}
@@ -95,7 +95,7 @@ func TestDepth_is_not_raised_once_paid(t *testing.T) {
 		m := second.Methods[0] // in the same block, as after a reorganisation
 		c.Txs = append(c.Txs, simnet.Tx{
 			ID: "beside", Height: tip, Seen: s.clock.Now(), Spends: []string{"other:0"},
-			Outputs: []simnet.Output{simnet.Pays(m.Asset, m.Destination.Script, second.Quote().Prices[0].Expected)},
+			Outputs: []simnet.Output{simnet.OutputTo(m.Asset, m.Destination.Script, second.Quote().Prices[0].Expected)},
 		})
 		return nil
 	}))

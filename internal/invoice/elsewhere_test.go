@@ -65,15 +65,15 @@ func TestMoney_on_a_network_that_is_not_offered_is_a_wrong_asset(t *testing.T) {
 		NewID:  func() string { ids++; return fmt.Sprintf("%032d", ids) },
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
 	})
-	check := func(err error) {
+	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	check(store.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}}))
+	must(store.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}}))
 	key, err := keys.Load("eth:xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt")
-	check(err)
+	must(err)
 	watchers := map[*evm]*watcher.Watcher{}
 	for _, e := range []*evm{mainnet, base} {
 		watchers[e] = watcher.New(watcher.Config{Network: e, Storage: store, Observer: service, Holder: "test", Every: time.Hour, Now: clock, Log: log})
@@ -81,14 +81,14 @@ func TestMoney_on_a_network_that_is_not_offered_is_a_wrong_asset(t *testing.T) {
 	scan := func(e *evm) {
 		t.Helper()
 		_, err := watchers[e].Step(t.Context())
-		check(err)
+		must(err)
 	}
 	inv, err := service.Create(t.Context(), invoice.CreateRequest{
 		MerchantID: "m", Mode: invoice.Live, ExpiresIn: 15 * time.Minute, PaymentMethods: []string{"EURC-BASE"},
 		Wallets: []invoice.Wallet{{Asset: "ETH", Key: key.String(), Counter: key.Fingerprint()}},
 		Terms:   invoice.Terms{Price: fiat("40"), Rules: invoice.DefaultRules(money.EUR)},
 	})
-	check(err)
+	must(err)
 	base.unverified = "EURC-BASE"
 	_, err = service.Create(t.Context(), invoice.CreateRequest{
 		MerchantID: "m", Mode: invoice.Live, ExpiresIn: 15 * time.Minute, PaymentMethods: []string{"EURC-BASE"},
@@ -107,7 +107,7 @@ func TestMoney_on_a_network_that_is_not_offered_is_a_wrong_asset(t *testing.T) {
 	scan(mainnet)
 	scan(base)
 	got, err := service.Invoice(t.Context(), inv.ID)
-	check(err)
+	must(err)
 	if got.State.Status != invoice.Created || !got.State.Has(invoice.WrongAsset) {
 		t.Errorf("the invoice is %s %v, want created and wrong_asset", got.State.Status, got.State.Exceptions)
 	}
@@ -118,12 +118,12 @@ func TestMoney_on_a_network_that_is_not_offered_is_a_wrong_asset(t *testing.T) {
 	now = now.Add(time.Hour)
 	scan(base)
 	_, err = service.Expire(t.Context(), 10)
-	check(err)
+	must(err)
 	got, err = service.Invoice(t.Context(), inv.ID)
-	check(err)
+	must(err)
 	if got.State.Status != invoice.Expired {
 		t.Errorf("the invoice is %s, want expired", got.State.Status)
 	}
 	err = store.OpenMethods(t.Context(), func(methods []invoice.Method) { t.Errorf("an open invoice has the methods %v", methods) })
-	check(err)
+	must(err)
 }

@@ -56,7 +56,7 @@ var (
 	ErrNoRefund = errors.New("no such refund")
 	// ErrNoSurplus means that no surplus waits for a decision.
 	ErrNoSurplus = errors.New("no surplus waits for a decision")
-	// ErrOverRefund means that a refund is more than what was received and confirmed and is not refunded yet.
+	// ErrOverRefund means that a refund is more than the confirmed amount that is not refunded yet.
 	ErrOverRefund = errors.New("the refund is more than what can be refunded")
 	// ErrRefundExists means that the invoice has a refund of the same kind and amount.
 	ErrRefundExists = errors.New("a refund of the same kind and amount exists")
@@ -96,7 +96,7 @@ func (e *UnreadableError) Error() string {
 	return "stored invoice " + e.ID + " is unreadable: " + e.Err.Error()
 }
 
-// Unwrap returns what is wrong with the rows.
+// Unwrap returns the fault of the rows.
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
 // UnreadableStorage stores which invoices cannot be read.

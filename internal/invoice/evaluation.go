@@ -55,13 +55,13 @@ type Decisions struct {
 	Accept, Cancel, Requote bool
 	// Accepted is the state of the invoice after an acceptance now. It is zero if Accept is false.
 	Accepted State
-	// AcceptedValue is Accepted.Paid, less what the accepted late parts lost: the difference of their values under
+	// AcceptedValue is Accepted.Paid, less the loss of the accepted late parts: the difference of their values under
 	// their quotes and at receipt.
 	AcceptedValue money.Amount
-	// LacksRate reports whether there was no rate when a late part arrived, so that Worth contains its value
+	// LacksRate reports whether there was no rate when a late part arrived, so that AcceptedValue contains its value
 	// under the quote.
 	LacksRate bool
-	// HighRisk reports whether the difference of the price and Worth is more than the given limit, or unknown, or
+	// HighRisk reports whether the difference of the price and AcceptedValue is more than the given limit, or unknown, or
 	// whether a part was refunded.
 	HighRisk bool
 }
@@ -81,12 +81,12 @@ func (e *Evaluation) Decisions(now time.Time, limit Tolerance) Decisions {
 	lost, known := e.lostValue(accepted.acceptedIDs())
 	d.AcceptedValue, d.LacksRate = d.Accepted.Paid.Sub(lost), !known
 	waived := inv.Terms.Price.Sub(d.AcceptedValue)
-	d.HighRisk = d.LacksRate || slices.ContainsFunc(inv.Refunds, Refund.Takes) || waived.Cmp(limit.amountOf(inv.Terms.Price, inv.Quotes[0].Prices[0])) > 0
+	d.HighRisk = d.LacksRate || slices.ContainsFunc(inv.Refunds, Refund.Takes) || waived.Cmp(limit.amountFor(inv.Terms.Price, inv.Quotes[0].Prices[0])) > 0
 	return d
 }
 
-// lostValue returns what the late parts of the given transfers lost between their quotes and their receipt, or
-// zero if they lost nothing. It reports whether all of them have a value at receipt. A part that was seen
+// lostValue returns the value that the late parts of the given transfers lost between their quotes and their
+// receipt, or zero if they lost none. It reports whether all of them have a value at receipt. A part that was seen
 // before the end of the first quote, but confirmed late, has the value of its quote.
 func (e *Evaluation) lostValue(accepted map[string]bool) (lost money.Amount, known bool) {
 	total, known := new(big.Rat), true

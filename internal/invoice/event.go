@@ -77,7 +77,7 @@ var refundEvents = map[RefundState]EventType{
 }
 
 // refundEventTypes returns the types of the events of refunds. A change concerns one refund, except that a
-// refund address may complete several that have no address. The shopper asks for a refund with an address.
+// refund address may complete several that have no address. By giving an address, the shopper asks for a refund.
 func refundEventTypes(before, after *Invoice) (list []EventType) {
 	if before.RefundAddress.IsZero() && !after.RefundAddress.IsZero() {
 		list = append(list, EventRefundRequested)

@@ -121,7 +121,7 @@ func changed(r Recorded, t chain.Transfer, s chain.Snapshot) bool {
 	return depth > r.Confirmations || depth < r.Confirmations && !s.Behind
 }
 
-// mayBeGone reports whether the absence of a transfer may change the invoice. Invoice.missing decides.
+// mayBeGone reports whether the absence of a transfer may change the invoice. Invoice.markMissing decides.
 func mayBeGone(r Recorded, s chain.Snapshot) bool {
 	if r.BlockHash != "" {
 		return s.Covers(r.BlockHeight)

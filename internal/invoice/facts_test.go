@@ -17,8 +17,8 @@ import (
 	"chequer/internal/rates"
 )
 
-// counter is a storage in memory that counts the reads of invoices, and records which are updated.
-type counter struct {
+// countingStorage is a storage in memory that counts the reads of invoices, and records which are updated.
+type countingStorage struct {
 	*invoicetest.Storage
 
 	mu      sync.Mutex
@@ -26,14 +26,14 @@ type counter struct {
 	updated []string
 }
 
-func (c *counter) Invoice(ctx context.Context, id string) (*invoice.Invoice, error) {
+func (c *countingStorage) Invoice(ctx context.Context, id string) (*invoice.Invoice, error) {
 	c.mu.Lock()
 	c.reads++
 	c.mu.Unlock()
 	return c.Storage.Invoice(ctx, id)
 }
 
-func (c *counter) UpdateInvoice(ctx context.Context, id string, lease invoice.Lease, decide func(*invoice.Invoice) error) (*invoice.Invoice, error) {
+func (c *countingStorage) UpdateInvoice(ctx context.Context, id string, lease invoice.Lease, decide func(*invoice.Invoice) error) (*invoice.Invoice, error) {
 	c.mu.Lock()
 	c.updated = append(c.updated, id)
 	c.mu.Unlock()
@@ -41,7 +41,7 @@ func (c *counter) UpdateInvoice(ctx context.Context, id string, lease invoice.Le
 }
 
 // takeUpdated returns the invoices that were updated since the last call.
-func (c *counter) takeUpdated() []string {
+func (c *countingStorage) takeUpdated() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	list := c.updated
@@ -140,9 +140,9 @@ func TestObserve_reads_an_invoice_once(t *testing.T) {
 }
 
 // inMemory returns a service with a counting storage.
-func inMemory(t *testing.T) (*invoice.Service, *counter) {
+func inMemory(t *testing.T) (*invoice.Service, *countingStorage) {
 	t.Helper()
-	storage, ids := &counter{Storage: invoicetest.New()}, 0
+	storage, ids := &countingStorage{Storage: invoicetest.New()}, 0
 	fixed, err := rates.ParseFixed(table, "fixed")
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +212,8 @@ func TestObserve_writes_an_aggregate_only_if_it_changes(t *testing.T) {
 		t.Fatal(err)
 	}
 	count, sum := represented(got)
-	if want := int64(600 * len(list)); /* 600 satoshis each */ len(got.Transfers) != invoice.FoldThreshold+1 || count != len(list) || sum.Int64() != want {
+	const satoshis = 600 // of each transfer
+	if want := int64(satoshis * len(list)); len(got.Transfers) != invoice.FoldThreshold+1 || count != len(list) || sum.Int64() != want {
 		t.Errorf("%d rows of %d transfers and %s satoshis, want %d of %d and %d", len(got.Transfers), count, sum, invoice.FoldThreshold+1, len(list), want)
 	}
 }

@@ -210,7 +210,7 @@ func (f *fold) apply() {
 			continue
 		}
 		if t.Presence == Present {
-			f.inv.missing(t, observation)
+			f.inv.markMissing(t, observation)
 		}
 		if t.Presence != Present {
 			addTo(lost, t.recipient(), t.Amount)
@@ -362,6 +362,7 @@ func (inv *Invoice) foldClass(t Transfer) []byte {
 	return class.Bytes()
 }
 
+// addTo adds an amount to the sum of a recipient.
 func addTo(sums map[recipient]money.Amount, to recipient, amount money.Amount) {
 	if sum, found := sums[to]; found {
 		amount = sum.Add(amount)

@@ -24,7 +24,7 @@ type fakeChanges struct {
 	mu             sync.Mutex
 	versions       map[string]int64
 	reads          int
-	mark           int64
+	dataVersion    int64
 	readInvoices   int // number of invoices in all reads
 	announced      [][]invoice.Change
 	silent         bool // announcements are unsupported
@@ -42,10 +42,10 @@ func (c *fakeChanges) set(id string, version int64) {
 	c.versions[id] = version
 }
 
-func (c *fakeChanges) Mark(context.Context) (int64, error) {
+func (c *fakeChanges) DataVersion(context.Context) (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.mark, nil
+	return c.dataVersion, nil
 }
 
 func (c *fakeChanges) Versions(_ context.Context, ids []string) (changes []invoice.Change, err error) {
@@ -71,7 +71,7 @@ func (c *fakeChanges) Announce(_ context.Context, changes []invoice.Change) erro
 	return nil
 }
 
-func (c *fakeChanges) Announced(ctx context.Context, connected func(), changed func([]invoice.Change)) error {
+func (c *fakeChanges) Listen(ctx context.Context, connected func(), changed func([]invoice.Change)) error {
 	c.mu.Lock()
 	if c.silent {
 		c.mu.Unlock()
@@ -187,13 +187,13 @@ func TestFollower_reads_nothing_while_no_other_process_writes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		changes := newFakeChanges()
-		changes.silent, changes.mark = true, 1
+		changes.silent, changes.dataVersion = true, 1
 		f := follow(t, changes)
 		defer f.subscribe("a")()
 		time.Sleep(time.Minute)
 		changes.wantReads(t, 1, 1)
 		changes.mu.Lock()
-		changes.mark, changes.versions["a"] = 2, 2
+		changes.dataVersion, changes.versions["a"] = 2, 2
 		changes.mu.Unlock()
 		time.Sleep(3 * time.Second)
 		f.want(t, 2)
@@ -306,16 +306,16 @@ func (c *fakeChanges) all() (changes []invoice.Change) {
 	return changes
 }
 
-// unmarked is a database without a mark, like PostgreSQL.
-type unmarked struct{ *storage.Storage }
+// unversioned is a database without a data version, like PostgreSQL.
+type unversioned struct{ *storage.Storage }
 
-func (unmarked) Mark(context.Context) (int64, error) { return 0, nil }
+func (unversioned) DataVersion(context.Context) (int64, error) { return 0, nil }
 
 // Two processes share a database. Each finds the changes of the other by the versions of invoices.
 func TestStep_finds_the_change_of_another_process(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
-	other := invoice.NewService(invoice.Config{Storage: s.store, Changes: unmarked{s.store}, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler)})
+	other := invoice.NewService(invoice.Config{Storage: s.store, Changes: unversioned{s.store}, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler)})
 	follower := invoice.NewFollower(other, slog.New(slog.DiscardHandler))
 	inv := s.create("40")
 	var notified []int64

@@ -22,8 +22,8 @@ type entry struct {
 	replaced bool     // another transaction spent its inputs
 	reorged  bool     // it lost its block
 	ignored  bool     // dust, gas, a wrong asset, or older than the invoice
-	old      bool     // all of it is older than the invoice
-	partOld  bool     // at least a part of it is older than the invoice
+	old      bool     // the whole transfer is older than the invoice
+	partOld  bool     // at least a part of the transfer is older than the invoice
 	accepted bool     // the merchant accepted it
 	gas      bool     // gas that the merchant sent for a sweep
 }
@@ -195,7 +195,8 @@ func (e *entry) credit(a allocation, m Method, price Price) {
 
 // valueOf returns the value of an allocation under its quote, the price used, and whether the
 // allocation is late. An allocation belongs to the newest quote that had begun at its first sighting.
-// If an older quote had not ended then, it belongs to the quote that gives it the higher value.
+// If older quotes had not ended then, it belongs to the quote for which it is in time or, if that does
+// not decide, to the quote that gives it the highest value.
 func (inv *Invoice) valueOf(t Transfer, m Method, a allocation) (value *big.Rat, by Price, late bool) {
 	value, late = new(big.Rat), true
 	newest := true
@@ -209,7 +210,7 @@ func (inv *Invoice) valueOf(t Transfer, m Method, a allocation) (value *big.Rat,
 		share := new(big.Rat).SetFrac(a.amount, price.Expected.Minor())
 		v := share.Mul(share, minor(q.Due))
 		inTime := inv.inTime(t, m, a, q)
-		if newest || inTime && late || inTime != late && v.Cmp(value) > 0 {
+		if sameTiming := inTime == !late; newest || inTime && late || sameTiming && v.Cmp(value) > 0 {
 			value, by, late = v, price, !inTime
 		}
 		newest = false
@@ -380,11 +381,8 @@ func (inv *Invoice) shownUnit(m Method) *big.Rat {
 	if !ok {
 		return new(big.Rat)
 	}
-	unit := money.MustParse("0.00000001", money.Currency{Decimals: 8}).Rat()
-	if d := m.Asset.Currency.Decimals; d < 8 {
-		unit = money.FromCents(1, money.Currency{Decimals: d}).Rat()
-	}
-	share := unit.Quo(unit, price.Expected.Rat())
+	unit := money.FromCents(1, money.Currency{Decimals: min(m.Asset.Currency.Decimals, shownDecimals)})
+	share := new(big.Rat).Quo(unit.Rat(), price.Expected.Rat())
 	return share.Mul(share, minor(inv.Quote().Due))
 }
 

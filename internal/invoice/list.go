@@ -45,7 +45,7 @@ func (inv *Invoice) Position() Position { return Position{CreatedAt: inv.Created
 func (s Summary) Position() Position { return Position{CreatedAt: s.CreatedAt, ID: s.ID} }
 
 // Invoices lists at most limit invoices after a position, and returns the position after which there may be more;
-// see ListStorage. The zero position is the start of the list, and its end.
+// see ListStorage. As an argument, the zero position is the start of the list; as a result, its end.
 func (s *Service) Invoices(ctx context.Context, f Filter, after Position, limit int) ([]*Invoice, Position, error) {
 	if f.selectsNone() {
 		return nil, Position{}, nil
@@ -146,8 +146,8 @@ type Script struct {
 // selectsNone reports whether the filter selects no invoice, because only paid ones have a paid asset.
 func (f Filter) selectsNone() bool { return f.PaidAsset != "" && f.Status != "" && f.Status != Paid }
 
-// All reads pages of a list with one of its methods, until it has limit invoices or the list ends.
-func All[T any](
+// ReadPages reads pages of a list with one of its methods, until it has limit invoices or the list ends.
+func ReadPages[T any](
 	ctx context.Context, read func(context.Context, Filter, Position, int) ([]T, Position, error), f Filter, after Position, limit int,
 ) (all []T, err error) {
 	for len(all) < limit {

@@ -136,15 +136,15 @@ func (p *indexPredictor) correct(counter string, index uint32) {
 func (s *Service) prederive(methods []pricedMethod) {
 	predicted := map[string]uint32{}
 	done := map[string]bool{}
-	for _, o := range methods {
-		index, known := predicted[o.wallet.Counter]
+	for _, m := range methods {
+		index, known := predicted[m.wallet.Counter]
 		if !known {
-			index = s.predictor.predict(o.wallet.Counter)
-			predicted[o.wallet.Counter] = index
+			index = s.predictor.predict(m.wallet.Counter)
+			predicted[m.wallet.Counter] = index
 		}
-		if key := string(o.network.ID()) + o.wallet.Counter; !done[key] {
+		if key := string(m.network.ID()) + m.wallet.Counter; !done[key] {
 			done[key] = true
-			_, _ = o.network.NewDestination(chain.Request{Asset: o.asset, Key: o.wallet.Key, Index: index})
+			_, _ = m.network.NewDestination(chain.Request{Asset: m.asset, Key: m.wallet.Key, Index: index})
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (inv *Invoice) observe(observation Observation, threshold int) {
 	for i := range inv.Transfers {
 		t := &inv.Transfers[i]
 		if t.Network == observation.Network && t.Folded == 0 && !shown[t.ID] && t.Presence == Present {
-			inv.missing(t, observation)
+			inv.markMissing(t, observation)
 		}
 	}
 	fold.apply()
@@ -139,19 +139,19 @@ func (inv *Invoice) onInvoiceClock(b chain.Block) chain.Block {
 }
 
 // updateTransfer updates a recorded transfer with its current state on the network.
-func (inv *Invoice) updateTransfer(t *Transfer, o Observation, now chain.Transfer) {
+func (inv *Invoice) updateTransfer(t *Transfer, o Observation, current chain.Transfer) {
 	// After a reorganisation a balance may rise in other steps.
-	t.Presence, t.Amount, t.Unsure = Present, now.Amount, now.Unsure
+	t.Presence, t.Amount, t.Unsure = Present, current.Amount, current.Unsure
 	if t.Tx == "" {
-		t.Tx = now.Tx
+		t.Tx = current.Tx
 	}
 	// A transfer that was found to be older stays older, even if the birth block leaves the chain.
 	t.Old = (t.Sighted || t.Old) && t.FirstSeen.Before(inv.CreatedAt)
-	if now.Block == nil {
+	if current.Block == nil {
 		t.Block, t.Confirmations = nil, 0
 		return
 	}
-	block := inv.onInvoiceClock(*now.Block)
+	block := inv.onInvoiceClock(*current.Block)
 	known := 0 // lower bound of the confirmations: a scan that stopped below the tip does not reduce them
 	if t.Block == nil || t.Block.Hash != block.Hash {
 		t.Block = &block
@@ -165,13 +165,13 @@ func (inv *Invoice) updateTransfer(t *Transfer, o Observation, now chain.Transfe
 		t.Required = max(required, 1)
 	}
 	t.Old = t.Old || inv.olderThanInvoice(o.Network, t.Asset, block)
-	deep := int(o.Snapshot.Tip.Height-block.Height) + 1
-	t.Confirmations = min(max(deep, known), t.Required)
+	depth := int(o.Snapshot.Tip.Height-block.Height) + 1
+	t.Confirmations = min(max(depth, known), t.Required)
 }
 
-// missing updates a recorded transfer that the snapshot does not show. It changes nothing if the
+// markMissing updates a recorded transfer that the snapshot does not show. It changes nothing if the
 // snapshot's coverage allows no conclusion.
-func (inv *Invoice) missing(t *Transfer, o Observation) {
+func (inv *Invoice) markMissing(t *Transfer, o Observation) {
 	if t.Block != nil {
 		if o.Snapshot.Covers(t.Block.Height) {
 			t.Presence, t.Block, t.Confirmations = Reorged, nil, 0

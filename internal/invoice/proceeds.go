@@ -1,7 +1,6 @@
 package invoice
 
 import (
-	"chequer/internal/money"
 	"cmp"
 	"context"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"chequer/internal/money"
 )
 
 // createSales creates the sales of an invoice that has just become paid. It creates none if the

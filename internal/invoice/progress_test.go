@@ -44,7 +44,7 @@ func TestProgress_records_gaps(t *testing.T) {
 
 // After a clock that was a day ahead is corrected, unwatched time is still a gap, in which a
 // shopper may pay.
-func TestProgress_records_a_gap_after_the_clock_was_put_back(t *testing.T) {
+func TestProgress_records_a_gap_after_the_clock_was_set_back(t *testing.T) {
 	t.Parallel()
 	var p invoice.Progress
 	day := 24 * time.Hour
@@ -76,11 +76,11 @@ func TestProgress_keeps_a_bounded_number_of_gaps(t *testing.T) {
 
 func TestProgress_does_not_count_as_scanned_below_the_tip(t *testing.T) {
 	t.Parallel()
-	was := invoice.Progress{Tip: chain.Cursor{Height: 900, Hash: "t"}, Scanned: noon, Sequence: 1}
-	got := was.After(chain.Snapshot{
+	before := invoice.Progress{Tip: chain.Cursor{Height: 900, Hash: "t"}, Scanned: noon, Sequence: 1}
+	got := before.After(chain.Snapshot{
 		Started: noon.Add(time.Hour), Behind: true, Tip: chain.Block{Height: 800}, Next: chain.Cursor{Height: 700, Hash: "n"},
 	}, 2)
-	want := invoice.Progress{Cursor: chain.Cursor{Height: 700, Hash: "n"}, Tip: was.Tip, Scanned: noon, Sequence: 2}
+	want := invoice.Progress{Cursor: chain.Cursor{Height: 700, Hash: "n"}, Tip: before.Tip, Scanned: noon, Sequence: 2}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -89,8 +89,8 @@ func TestProgress_does_not_count_as_scanned_below_the_tip(t *testing.T) {
 func TestObserve_concludes_nothing_above_a_scan_that_stopped_below_the_tip(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
-	full := pay("a", full, time.Minute)
-	observe(inv, 110, inBlock(full, 105, 2*time.Minute))
+	paid := pay("a", full, time.Minute)
+	observe(inv, 110, inBlock(paid, 105, 2*time.Minute))
 	before := outcomeOf(inv)
 	observeSnapshot(inv, chain.Snapshot{
 		Started: noon.Add(time.Hour), Behind: true, From: chain.Cursor{Height: 90}, Tip: chain.Block{Height: 100}, Unconfirmed: chain.None,

@@ -135,7 +135,7 @@ func TestReached(t *testing.T) {
 			r.clock.Advance(20 * time.Second)
 			r.start()
 		}, bothNetworks},
-		"a_clock_put_back_closes_no_network": {func(r *reachable) {
+		"a_clock_set_back_leaves_networks_reached": {func(r *reachable) {
 			r.reach(r.ethereum, r.base)
 			r.clock.Advance(-time.Hour)
 			r.reach(r.ethereum, r.base)

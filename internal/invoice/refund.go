@@ -37,12 +37,12 @@ type Refund struct {
 	Tx         string // the transaction that the merchant stated
 	Reason     string // of the merchant, for the last state
 
-	// Asked, Prepared, Sent and Closed state who moved the refund to a state, and when. Closed belongs to the
-	// states RefundCancelled and RefundDeclined.
+	// Asked, Prepared, Sent and Closed state the actor that moved the refund to a state, and the time. Closed
+	// belongs to the states RefundCancelled and RefundDeclined.
 	Asked, Prepared, Sent, Closed Mark
 }
 
-// Mark states who did something, and when. The zero value means that it was not done.
+// Mark records the actor and the time of an action. The zero value means that there was no such action.
 type Mark struct {
 	By string // the name of an account, the identifier of an API key, or "shopper"
 	At time.Time
@@ -75,7 +75,7 @@ const (
 	RefundSent RefundState = "sent"
 	// RefundCancelled means that the merchant withdrew the refund before it was sent.
 	RefundCancelled RefundState = "cancelled"
-	// RefundDeclined means that the merchant declined what the shopper asked for.
+	// RefundDeclined means that the merchant declined the refund that the shopper asked for.
 	RefundDeclined RefundState = "declined"
 )
 
@@ -117,11 +117,11 @@ func (r Refund) Answered() bool {
 	return r.State == RefundReady && !r.AnsweredAt.IsZero()
 }
 
-// Takes reports whether the refund reduces what else can be refunded. A request of the shopper does not.
+// Takes reports whether the refund reduces the amount that can still be refunded. A request of the shopper does not.
 func (r Refund) Takes() bool { return r.State == RefundSent || r.Pending() }
 
-// of reports whether the refund is in the asset of a balance.
-func (r Refund) of(b Balance) bool { return r.Asset == b.Asset && r.Network == b.Network }
+// matches reports whether the refund is in the asset of a balance.
+func (r Refund) matches(b Balance) bool { return r.Asset == b.Asset && r.Network == b.Network }
 
 // settles reports whether the refund is a final decision about its amount.
 func (r Refund) settles() bool { return r.State == RefundSent || r.State == RefundDeclined }
@@ -169,7 +169,7 @@ type Balance struct {
 // Refundable returns the amount that can still be refunded.
 func (b Balance) Refundable() money.Amount { return atLeastZero(b.Received, b.Taken) }
 
-// Excess returns the amount by which refunds exceed what was received. It is not zero only after a payment left
+// Excess returns the amount by which refunds exceed the received amount. It is not zero only after a payment left
 // its network.
 func (b Balance) Excess() money.Amount { return atLeastZero(b.Taken, b.Received) }
 
@@ -229,7 +229,7 @@ func (inv *Invoice) balances(l ledger, s State) []Balance {
 	}
 	for _, r := range inv.Refunds {
 		if r.Takes() {
-			b := balance(r.Network, r.Asset, r.Amount.Currency()) // of nothing if the payment left its network
+			b := balance(r.Network, r.Asset, r.Amount.Currency()) // a new balance if the payments left the network
 			b.Taken = b.Taken.Add(r.Amount)
 		}
 	}
@@ -271,20 +271,20 @@ func (inv *Invoice) refundsPrice(l ledger, s State) bool {
 	return len(inv.Refunds) > 0 && slices.ContainsFunc(inv.balances(l, s), func(b Balance) bool { return countsRefunded(l, b, b.Taken) })
 }
 
-// refundsEverything reports whether refunds take everything that the invoice has received.
+// refundsEverything reports whether refunds take all money that the invoice has received.
 func (inv *Invoice) refundsEverything(l ledger) bool {
 	return slices.ContainsFunc(inv.Refunds, Refund.Takes) &&
 		!slices.ContainsFunc(inv.balances(l, inv.State), func(b Balance) bool { return !b.Refundable().IsZero() })
 }
 
-// closedByRefund reports whether the merchant prepared a refund after the end of the newest quote. Whatever is found on
-// the network since then, the merchant decides about it. See SETTLEMENT, section 4.
+// closedByRefund reports whether the merchant prepared a refund after the end of the newest quote. All money that is
+// found on the network after that waits for a decision of the merchant. See SETTLEMENT, section 4.
 func (inv *Invoice) closedByRefund() bool {
 	newest := inv.Quote().Number
 	return slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.Takes() && r.EndedQuote == newest })
 }
 
-// refundedBefore reports whether the merchant prepared such a refund before a time.
+// refundedBefore reports whether the merchant prepared a refund after the end of the newest quote and before a time.
 func (inv *Invoice) refundedBefore(at time.Time) bool {
 	newest := inv.Quote().Number
 	return slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.Takes() && r.EndedQuote == newest && r.Asked.At.Before(at) })
@@ -310,7 +310,7 @@ func isOpen(s Status) bool { return s == Created || s == Pending }
 func isEnded(s Status) bool { return s == Expired || s == Declined }
 
 // waitingPart returns the part of an entry that waits for a decision: the part that does not count while the invoice
-// can be paid, and all of it afterwards.
+// can be paid, and the whole transfer afterwards.
 func (inv *Invoice) waitingPart(e entry, l ledger, s State) money.Amount {
 	t := e.transfer
 	switch {
@@ -350,7 +350,7 @@ func (inv *Invoice) addSurplus(list []Balance, entries []entry, l ledger) {
 func (inv *Invoice) settled(b Balance) (all, surplus money.Amount) {
 	all, surplus = money.Zero(b.Received.Currency()), money.Zero(b.Received.Currency())
 	for _, r := range inv.Refunds {
-		if !r.settles() || !r.of(b) {
+		if !r.settles() || !r.matches(b) {
 			continue
 		}
 		all = all.Add(r.Amount)
@@ -373,7 +373,7 @@ func (inv *Invoice) undecided(b Balance, s State) money.Amount {
 		return atLeastZero(b.Waiting, all)
 	}
 	rest := atLeastZero(b.Waiting.Add(b.Surplus), all)
-	open := atLeastZero(b.Surplus, surplus)
+	open := atLeastZero(b.Surplus, surplus) // a RefundPart may return money that counts, so it does not reduce the surplus
 	if inv.refundedAll(b) {
 		open = smaller(b.Surplus, atLeastZero(b.Received, all))
 	}
@@ -383,11 +383,11 @@ func (inv *Invoice) undecided(b Balance, s State) money.Amount {
 	return rest
 }
 
-// refundedAll reports whether everything that had been received of an asset at some time was refunded. What the
-// invoice received since is surplus.
+// refundedAll reports whether the whole amount that had been received of an asset at some time was refunded. Money
+// that the invoice received later is surplus.
 func (inv *Invoice) refundedAll(b Balance) bool {
 	return slices.ContainsFunc(inv.Refunds, func(r Refund) bool {
-		return r.State == RefundSent && r.Kind == RefundReceived && r.of(b)
+		return r.State == RefundSent && r.Kind == RefundReceived && r.matches(b)
 	})
 }
 

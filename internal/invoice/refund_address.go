@@ -21,14 +21,16 @@ type RefundAddress struct {
 	By string
 }
 
-// is reports whether two addresses are the same. The actors that gave them may differ.
-func (r RefundAddress) is(o RefundAddress) bool { return r.Asset == o.Asset && r.Address == o.Address }
+// isSame reports whether two addresses are the same. The actors that gave them may differ.
+func (r RefundAddress) isSame(o RefundAddress) bool {
+	return r.Asset == o.Asset && r.Address == o.Address
+}
 
 // IsZero reports whether there is no refund address.
 func (r RefundAddress) IsZero() bool { return r == RefundAddress{} }
 
-// SetRefundAddress stores the address for a refund in an asset that was received. The shopper can set it
-// once, on the page that by describes as RefundAddress.By does, and asks with it for what waits for a decision.
+// SetRefundAddress stores the address for a refund in an asset that was received; by is as RefundAddress.By. The
+// shopper can set it once, and with it asks for a refund of the money in this asset that waits for a decision.
 // Refunds that wait for the address become ready. The errors are ErrNotFound, ErrNothingReceived, ErrRefundAsset, ErrRefundSet,
 // ErrPaymentAddress, ErrTokenContract, the errors of keys.ParseAddress, and keys.ErrPrivateKey if the text
 // contains a private key.
@@ -37,7 +39,7 @@ func (s *Service) SetRefundAddress(ctx context.Context, id, by, asset, address s
 	if err != nil {
 		return nil, err
 	}
-	to, err := s.refundTo(ctx, inv, asset, address)
+	to, err := s.parseRefundAddress(ctx, inv, asset, address)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +47,7 @@ func (s *Service) SetRefundAddress(ctx context.Context, id, by, asset, address s
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
 		given := RefundAddress{Asset: asset, Address: to.Address, By: by}
 		if !inv.RefundAddress.IsZero() {
-			if inv.RefundAddress.is(given) {
+			if inv.RefundAddress.isSame(given) {
 				return nil
 			}
 			return ErrRefundSet
@@ -75,8 +77,8 @@ func (s *Service) SetRefundAddress(ctx context.Context, id, by, asset, address s
 	})
 }
 
-// refundTo parses and checks a refund address.
-func (s *Service) refundTo(ctx context.Context, inv *Invoice, asset, text string) (chain.Destination, error) {
+// parseRefundAddress parses and checks a refund address.
+func (s *Service) parseRefundAddress(ctx context.Context, inv *Invoice, asset, text string) (chain.Destination, error) {
 	var none chain.Destination
 	received := inv.Received()
 	i := slices.IndexFunc(received, func(t Transfer) bool { return t.Asset == asset })
@@ -104,12 +106,12 @@ func (s *Service) refundTo(ctx context.Context, inv *Invoice, asset, text string
 	if s.isContract(to.Address) {
 		return none, ErrTokenContract
 	}
-	return to, s.checkNoInvoice(ctx, inv.Mode, to.Address)
+	return to, s.checkNoPaymentAddress(ctx, inv.Mode, to.Address)
 }
 
-// checkNoInvoice returns ErrPaymentAddress if an invoice is paid at the address, on any network: the refund would
+// checkNoPaymentAddress returns ErrPaymentAddress if an invoice is paid at the address, on any network: the refund would
 // count as its payment.
-func (s *Service) checkNoInvoice(ctx context.Context, mode Mode, address string) error {
+func (s *Service) checkNoPaymentAddress(ctx context.Context, mode Mode, address string) error {
 	for _, script := range s.Scripts(mode, address) {
 		_, err := s.storage.InvoiceTo(ctx, script.Network, script.Script)
 		switch {
@@ -135,10 +137,10 @@ func (s *Service) isContract(address string) bool {
 	if n, ok := new(big.Int).SetString(digits, 16); !ok || n.Cmp(lastPrecompiled) <= 0 {
 		return true
 	}
-	is := func(a chain.Asset) bool { return strings.EqualFold(a.Contract, address) }
+	hasAddress := func(a chain.Asset) bool { return strings.EqualFold(a.Contract, address) }
 	for _, networks := range s.networks {
 		for _, n := range networks {
-			if slices.ContainsFunc(n.Assets(), is) || slices.ContainsFunc(s.bridged[n.ID()], is) {
+			if slices.ContainsFunc(n.Assets(), hasAddress) || slices.ContainsFunc(s.bridged[n.ID()], hasAddress) {
 				return true
 			}
 		}

@@ -46,7 +46,7 @@ func (s *shop) partExpired() *invoice.Invoice {
 	return s.wantStatus(inv, invoice.Expired, invoice.Underpaid)
 }
 
-// What a scan finds after the refund of an expired invoice waits for the merchant, although it was seen in time.
+// Money that a scan finds after the refund of an expired invoice waits for the merchant, although it was seen in time.
 func TestRefund_of_an_expired_invoice_ends_it(t *testing.T) {
 	for amount, want := range map[string][]invoice.Exception{
 		"0.00025": {invoice.Late}, "0.0005": {invoice.Overpaid, invoice.Late}, // the rest, and the whole price
@@ -120,8 +120,8 @@ func TestRefund_ends_one_quote(t *testing.T) {
 	}
 }
 
-// Who gave the address for refunds is stored, and the refunds to it state the same.
-func TestRefund_states_who_gave_the_address(t *testing.T) {
+// The actor that gave the address for refunds is stored, and the refunds to the address state the same actor.
+func TestRefund_states_the_actor_that_gave_the_address(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
 		for _, by := range []string{"shopper", "key_page"} {
 			inv := s.latePaid("0.0005")
@@ -240,13 +240,13 @@ func TestRefund_transactions_at_once(t *testing.T) {
 			refs, invoices = append(refs, made.ID), append(invoices, inv)
 		}
 		results := make([]error, len(refs))
-		var all sync.WaitGroup
+		var group sync.WaitGroup
 		for i := range refs {
-			all.Go(func() {
+			group.Go(func() {
 				_, results[i] = s.service.SendRefund(t.Context(), invoices[i].ID, refs[i], strings.Repeat("e", 64), fmt.Sprint("Tove ", i), 0)
 			})
 		}
-		all.Wait()
+		group.Wait()
 		sent := 0
 		for _, err := range results {
 			switch {

@@ -32,18 +32,18 @@ type RefundDraft struct {
 // ErrRefundExists, ErrTooLittle, ErrNoRate, ErrState while the money counts for an invoice that is not paid yet,
 // and for the address those of SetRefundAddress.
 func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*Invoice, Refund, error) {
-	read, err := s.storage.Invoice(ctx, id)
+	before, err := s.storage.Invoice(ctx, id)
 	if err != nil {
 		return nil, Refund{}, err
 	}
-	to, err := s.destinationOf(ctx, read, d)
+	to, err := s.destinationOf(ctx, before, d)
 	if err != nil {
 		return nil, Refund{}, err
 	}
 	ref, rates := s.newRefundID(), s.rates()
 	var made Refund
 	inv, err := s.update(ctx, id, Lease{}, func(inv *Invoice) error {
-		if inv.changedSince(d.Seen) || inv.RefundAddress != read.RefundAddress {
+		if inv.changedSince(d.Seen) || inv.RefundAddress != before.RefundAddress {
 			return ErrStale
 		}
 		b, received := inv.Evaluation().Balance(d.Asset)
@@ -53,17 +53,17 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 		r := s.newRefund(inv, b, rates)
 		now := s.now().Add(inv.Clock)
 		r.ID, r.Kind, r.Asked = ref, d.Kind, Mark{d.By, now}
-		if err := inv.determine(&r, b, d, now); err != nil {
+		if err := inv.setRefundAmount(&r, b, d, now); err != nil {
 			return err
 		}
-		switch most := b.Refundable(); {
+		switch refundable := b.Refundable(); {
 		case len(inv.Refunds) >= maxRefunds:
 			return ErrState
 		case b.Received.IsZero() && b.Taken.IsZero():
 			return ErrNothingReceived // nothing is confirmed
 		case !d.Again && slices.ContainsFunc(inv.Refunds, r.repeats):
 			return ErrRefundExists
-		case r.Amount.Cmp(most) > 0, most.IsZero():
+		case r.Amount.Cmp(refundable) > 0, refundable.IsZero():
 			return ErrOverRefund
 		case isOpen(inv.State.Status) && countsRefunded(inv.ledger(), b, b.Taken.Add(r.Amount)):
 			return ErrState // the rest of the price could still be paid: cancel the invoice first
@@ -120,7 +120,7 @@ func (inv *Invoice) addRefund(r *Refund) {
 
 // requestIn returns the index of the shopper's request in the asset of a balance, or -1.
 func (inv *Invoice) requestIn(b Balance) int {
-	return slices.IndexFunc(inv.Refunds, func(r Refund) bool { return r.Requested() && r.of(b) })
+	return slices.IndexFunc(inv.Refunds, func(r Refund) bool { return r.Requested() && r.matches(b) })
 }
 
 // destinationOf returns the destination of a draft; the zero Destination if there is no address yet.
@@ -132,7 +132,7 @@ func (s *Service) destinationOf(ctx context.Context, inv *Invoice, d RefundDraft
 	if text == "" {
 		return chain.Destination{}, nil
 	}
-	return s.refundTo(ctx, inv, d.Asset, text)
+	return s.parseRefundAddress(ctx, inv, d.Asset, text)
 }
 
 // newRefund returns a refund in the asset of a balance, with the current rate.
@@ -171,8 +171,8 @@ func (r *Refund) setFiat(value money.Amount, now time.Time) error {
 	return nil
 }
 
-// determine sets the amount of a new refund.
-func (inv *Invoice) determine(r *Refund, b Balance, d RefundDraft, now time.Time) error {
+// setRefundAmount sets the amount of a new refund.
+func (inv *Invoice) setRefundAmount(r *Refund, b Balance, d RefundDraft, now time.Time) error {
 	switch {
 	case d.Kind == RefundReceived:
 		r.setAmount(b.Refundable())
@@ -195,7 +195,7 @@ func (inv *Invoice) openSurplus(b Balance) money.Amount {
 	}
 	rest := b.Surplus
 	for _, r := range inv.Refunds {
-		if r.Kind != RefundPart && r.of(b) && (r.Takes() || r.settles()) {
+		if r.Kind != RefundPart && r.matches(b) && (r.Takes() || r.settles()) {
 			rest = atLeastZero(rest, r.Amount)
 		}
 	}
@@ -205,8 +205,8 @@ func (inv *Invoice) openSurplus(b Balance) money.Amount {
 // OpenSurplus returns the part of the surplus of a balance for which there is no refund.
 func (e *Evaluation) OpenSurplus(b Balance) money.Amount { return e.inv.openSurplus(b) }
 
-// RenewRefund determines the amount of a refund again whose amount in fiat was held for a time, at the current
-// rate. The errors are ErrNotFound, ErrNoRefund, ErrStale, ErrState, ErrNoRate, ErrOverRefund and ErrTooLittle.
+// RenewRefund determines, at the current rate, a new amount of a refund whose amount in fiat was held for a
+// time. The errors are ErrNotFound, ErrNoRefund, ErrStale, ErrState, ErrNoRate, ErrOverRefund and ErrTooLittle.
 func (s *Service) RenewRefund(ctx context.Context, id, ref, by string, seen int64) (*Invoice, error) {
 	rates := s.rates()
 	return s.updateRefund(ctx, id, ref, seen, func(inv *Invoice, r *Refund, now time.Time) error {
@@ -214,17 +214,17 @@ func (s *Service) RenewRefund(ctx context.Context, id, ref, by string, seen int6
 		if !r.Open() || r.HeldUntil.IsZero() || !received {
 			return ErrState
 		}
-		fresh := s.newRefund(inv, b, rates)
-		if err := fresh.setFiat(r.Value, now); err != nil {
+		renewed := s.newRefund(inv, b, rates)
+		if err := renewed.setFiat(r.Value, now); err != nil {
 			return err
 		}
-		if fresh.Amount.Cmp(b.Refundable().Add(r.Amount)) > 0 || !b.Excess().IsZero() {
+		if renewed.Amount.Cmp(b.Refundable().Add(r.Amount)) > 0 || !b.Excess().IsZero() {
 			return ErrOverRefund
 		}
-		if s.isTooLittle(b, fresh.Amount) {
+		if s.isTooLittle(b, renewed.Amount) {
 			return ErrTooLittle
 		}
-		r.Amount, r.Rate, r.Source, r.HeldUntil = fresh.Amount, fresh.Rate, fresh.Source, fresh.HeldUntil
+		r.Amount, r.Rate, r.Source, r.HeldUntil = renewed.Amount, renewed.Rate, renewed.Source, renewed.HeldUntil
 		r.Prepared = Mark{by, now}
 		return nil
 	})
@@ -294,8 +294,8 @@ func (s *Service) updateRefund(ctx context.Context, id, ref string, seen int64, 
 	})
 }
 
-// DeclineRefund declines what the shopper asked for by giving an address. It returns ErrState if the shopper asked
-// for nothing, or if nothing waits for a decision. seen is as in Cancel.
+// DeclineRefund declines the refund that the shopper asked for by giving an address. It returns ErrState if the
+// shopper asked for none, or if nothing waits for a decision. seen is as in Cancel.
 func (s *Service) DeclineRefund(ctx context.Context, id, by, reason string, seen int64) (*Invoice, error) {
 	ref, rates := s.newRefundID(), s.rates()
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
@@ -325,7 +325,7 @@ func (s *Service) DeclineRefund(ctx context.Context, id, by, reason string, seen
 }
 
 // Declinable returns the balance whose refund the shopper asked for and the merchant may decline. It returns false
-// if there is none: the shopper asked for nothing, the merchant has decided, or a refund is prepared.
+// if there is none: the shopper asked for no refund, the merchant has decided, or a refund is prepared.
 func (e *Evaluation) Declinable() (Balance, bool) {
 	inv := e.inv
 	b, ok := e.Balance(inv.RefundAddress.Asset)

@@ -129,7 +129,7 @@ func TestRefund_from_the_request_to_the_transaction(t *testing.T) {
 	})
 }
 
-func TestRefund_never_exceeds_what_was_received(t *testing.T) {
+func TestRefund_never_exceeds_the_received_amount(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
 		inv := s.latePaid("0.0005")
 		part := func(amount string) error {
@@ -469,7 +469,7 @@ func TestRefund_does_not_pay_an_invoice(t *testing.T) {
 	})
 }
 
-// Where late payments are accepted, one that follows a refund of the first part waits for a decision.
+// Even if the terms allow late payments, a late payment that follows a refund of the first part waits for a decision.
 func TestRefund_does_not_pay_an_invoice_with_a_late_payment(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
 		r := s.request("40")

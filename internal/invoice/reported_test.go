@@ -19,7 +19,7 @@ func TestReportedPayments_prefers_payments_that_count(t *testing.T) {
 	t.Parallel()
 	dust := make([]chain.Transfer, 2_000)
 	for i := range dust {
-		dust[i] = euros(fmt.Sprintf("crumb%04d", i), "0.000001", 101, time.Minute)
+		dust[i] = euros(fmt.Sprintf("dust%04d", i), "0.000001", 101, time.Minute)
 		if i%4 == 0 {
 			dust[i].Asset = "USDC" // not offered
 		}
@@ -36,12 +36,12 @@ func TestReportedPayments_prefers_payments_that_count(t *testing.T) {
 		more      int
 		among     []string
 	}{
-		"nothing":             {nil, 0, 0, nil},
-		"parts":               {payments, 2, 0, []string{"a:1", "b:1"}},
-		"exactly the limit":   {append(slices.Clone(dust[:98]), payments...), 100, 0, []string{"a:1", "b:1"}},
-		"one above the limit": {append(slices.Clone(dust[:99]), payments...), 100, 1, []string{"a:1", "b:1"}},
-		"thousands of crumbs": {append(slices.Clone(dust), payments...), 100, 904, []string{"a:1", "b:1"}},
-		"a wrong asset among crumbs that do not count": {append(slices.DeleteFunc(slices.Clone(dust), func(c chain.Transfer) bool {
+		"nothing":                        {nil, 0, 0, nil},
+		"parts":                          {payments, 2, 0, []string{"a:1", "b:1"}},
+		"exactly the limit":              {append(slices.Clone(dust[:98]), payments...), 100, 0, []string{"a:1", "b:1"}},
+		"one above the limit":            {append(slices.Clone(dust[:99]), payments...), 100, 1, []string{"a:1", "b:1"}},
+		"thousands of transfers of dust": {append(slices.Clone(dust), payments...), 100, 904, []string{"a:1", "b:1"}},
+		"a wrong asset among dust that does not count": {append(slices.DeleteFunc(slices.Clone(dust), func(c chain.Transfer) bool {
 			return c.Asset != "USDC" && c.Block.Height > 100
 		}), wrong), 100, 901, []string{"wrong:1"}},
 	} {

@@ -221,7 +221,7 @@ func (evidenced) Evidence(fiat money.Currency, codes ...string) string {
 	return fmt.Sprintf("evidence of %s %v", fiat.Code, codes)
 }
 
-func TestSetRefund(t *testing.T) {
+func TestSetRefundAddress(t *testing.T) {
 	t.Parallel()
 	shop := openShop(t, table)
 	other := shop.create("40")
@@ -276,7 +276,7 @@ func TestSetRefund(t *testing.T) {
 	}
 }
 
-func TestSetRefund_checks_capitals_of_Ethereum(t *testing.T) {
+func TestSetRefundAddress_checks_capitals_of_Ethereum(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")

@@ -20,8 +20,8 @@ func TestStatus(t *testing.T) {
 		want  outcome
 	}{
 		{"nothing seen is created", func(inv *invoice.Invoice) { scan(inv, soon) }, outcome{"created", "", "0", "100", "0"}},
-		{"a scan at its end leaves it created", func(inv *invoice.Invoice) { scan(inv, quoteEnd) }, outcome{"created", "", "0", "100", "0"}},
-		{"a scan past its end expires it", func(inv *invoice.Invoice) { scan(inv, later) }, outcome{"expired", "", "0", "100", "0"}},
+		{"a scan at the quote's end leaves the invoice created", func(inv *invoice.Invoice) { scan(inv, quoteEnd) }, outcome{"created", "", "0", "100", "0"}},
+		{"a scan after the quote's end expires the invoice", func(inv *invoice.Invoice) { scan(inv, later) }, outcome{"expired", "", "0", "100", "0"}},
 		{"a network that is not scanned delays expiry", func(inv *invoice.Invoice) { inv.Cover("bitcoin", later, nil) }, outcome{"created", "", "0", "100", "0"}},
 		{"all seen is pending", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", full, time.Minute)) }, outcome{"pending", "", "100", "0", "0"}},
 		{"all confirmed is paid", func(inv *invoice.Invoice) {
@@ -110,7 +110,7 @@ func TestStatus(t *testing.T) {
 			wrong.Asset = "DOGE"
 			observe(inv, 100, wrong)
 		}, outcome{"created", "[wrong_asset]", "0", "100", "0"}},
-		{"a reorganised block takes paid back", func(inv *invoice.Invoice) {
+		{"a reorganised block makes a paid invoice pending", func(inv *invoice.Invoice) {
 			observe(inv, 101, inBlock(pay("a", full, time.Minute), 101, time.Minute))
 			observe(inv, 102, pay("a", full, time.Minute))
 		}, outcome{"pending", "[reorged]", "100", "0", "0"}},
@@ -127,7 +127,7 @@ func TestStatus(t *testing.T) {
 			inv.DeclinedAt = noon.Add(time.Minute)
 			observe(inv, 101, inBlock(pay("a", full, 2*time.Minute), 101, 3*time.Minute))
 		}, outcome{"declined", "[late]", "0", "100", "0"}},
-		{"money before a refusal that was found after it", func(inv *invoice.Invoice) {
+		{"money before a refusal that is found after the refusal is late", func(inv *invoice.Invoice) {
 			inv.DeclinedAt = noon.Add(4 * time.Minute)
 			observe(inv, 101, inBlock(pay("a", full, 2*time.Minute), 101, 3*time.Minute))
 		}, outcome{"declined", "[late]", "100", "0", "0"}},

@@ -108,20 +108,20 @@ func (inv *Invoice) evaluate(ledger ledger) State {
 	excess := new(big.Rat).Sub(confirmed, price)
 	s.Overpaid = money.RoundDown(major(excess, inv.Terms.Price.Currency()), inv.Terms.Price.Currency())
 	s.PaidTx, s.PaidAsset = ledger.completing(minimum)
-	part := seen.Sign() > 0 && !covered || ledger.accepted && seen.Cmp(minimum) < 0
+	underpaid := seen.Sign() > 0 && !covered || ledger.accepted && seen.Cmp(minimum) < 0
 	// A payment that covers the price and was found after the merchant cancelled, or prepared a refund, waits for
 	// a decision, as one that came later does.
 	ledger.late = ledger.late || (s.Status == Declined || closed) && covered
-	s.Exceptions = inv.exceptions(ledger, s.Status, part, excess)
+	s.Exceptions = inv.exceptions(ledger, s.Status, underpaid, excess)
 	s.NextCheck = inv.nextCheck(s.Status)
 	s.Decided, s.RefundAsked = inv.decided(ledger, s), inv.asksRefund(ledger, s)
 	return s
 }
 
 // exceptions returns the exceptions that the ledger shows.
-func (inv *Invoice) exceptions(ledger ledger, status Status, part bool, excess *big.Rat) []Exception {
+func (inv *Invoice) exceptions(ledger ledger, status Status, underpaid bool, excess *big.Rat) []Exception {
 	found := map[Exception]bool{
-		Underpaid:   part,
+		Underpaid:   underpaid,
 		Overpaid:    excess.Cmp(ledger.slack) > 0,
 		WasReplaced: ledger.replaced,
 		WasReorged:  ledger.reorged,

@@ -65,22 +65,22 @@ type Tolerance struct {
 	Euro    money.Amount // 0 = no such bound
 }
 
-// amountOf returns the tolerance for a price, in the currency of the price and rounded down. An amount of
+// amountFor returns the tolerance for a price, in the currency of the price and rounded down. An amount of
 // euro is converted with the rates at which the invoice prices one of its coins.
-func (t Tolerance) amountOf(due money.Amount, price Price) money.Amount {
+func (t Tolerance) amountFor(due money.Amount, price Price) money.Amount {
 	share := t.Percent
 	if share == 0 && !t.Euro.IsZero() {
-		share = MaxTolerance
+		share = MaxTolerance // it limits a bound in euro, too
 	}
-	minimum := new(big.Rat).Mul(due.Rat(), big.NewRat(min(share, MaxTolerance), 10_000))
+	allowed := new(big.Rat).Mul(due.Rat(), big.NewRat(min(share, MaxTolerance), 10_000))
 	if !t.Euro.IsZero() {
 		euro := t.Euro.Rat()
 		if fiat := due.Currency(); fiat != money.EUR {
 			euro = new(big.Rat).Mul(euro, new(big.Rat).Quo(price.Rate(fiat).Value(price.Expected), price.EUR.Value(price.Expected)))
 		}
-		if euro.Cmp(minimum) < 0 {
-			minimum = euro
+		if euro.Cmp(allowed) < 0 {
+			allowed = euro
 		}
 	}
-	return money.RoundDown(minimum, due.Currency())
+	return money.RoundDown(allowed, due.Currency())
 }

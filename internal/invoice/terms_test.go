@@ -34,7 +34,7 @@ func TestTolerance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := tt.setting.amountOf(tt.price, price); got.String() != tt.want || got.Currency() != tt.price.Currency() {
+			if got := tt.setting.amountFor(tt.price, price); got.String() != tt.want || got.Currency() != tt.price.Currency() {
 				t.Errorf("got %s %s, want %s", got, got.Currency().Code, tt.want)
 			}
 		})

@@ -70,7 +70,7 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 		return Network{}, err
 	}
 	scanner := ethereum.Watch(ethereum.New(params), q, now)
-	scanner.Unverified = func(d ethereum.TokenFault) {
+	scanner.OnTokenFault = func(d ethereum.TokenFault) {
 		log.Error("token left out", "network", params.ID, "asset", d.Asset, "reason", d.Text)
 	}
 	for _, d := range scanner.TokenFaults() {
@@ -79,7 +79,7 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 		}
 	}
 	if len(scanner.Assets()) == 0 {
-		return Network{}, errors.New("no token is known there yet: name one in CHEQUER_EVM_TOKENS; or for the network's own coin, " + Remedies("this setting"))
+		return Network{}, errors.New("no token of this network is known: name one in CHEQUER_EVM_TOKENS; or for the network's own coin, " + Remedies("this setting"))
 	}
 	return Network{
 		Network: EVM{scanner, q},

@@ -36,7 +36,7 @@ func MethodsOf(c config.Config, kind keys.Kind) (Methods, error) {
 	if err != nil {
 		return Methods{}, err
 	}
-	moment, loop, err := prices.New(c, false, time.Now, log)
+	currentRates, loop, err := prices.New(c, false, time.Now, log)
 	if err != nil {
 		return Methods{}, err
 	}
@@ -47,7 +47,7 @@ func MethodsOf(c config.Config, kind keys.Kind) (Methods, error) {
 		}
 		for _, a := range n.allAssets() {
 			reason := offReason(c, n, a)
-			if _, err := moment().Rate(a.Rate, a.Currency, money.EUR); reason == "" && loop == nil && err != nil {
+			if _, err := currentRates().Rate(a.Rate, a.Currency, money.EUR); reason == "" && loop == nil && err != nil {
 				reason = "no fixed rate: add " + a.Rate + "-EUR=… to CHEQUER_RATES"
 			}
 			if reason == "" {
@@ -109,19 +109,19 @@ func offReason(c config.Config, n Network, a chain.Asset) string {
 			continue
 		}
 		if d.Unreadable {
-			return needsBalances(n.Setting)
+			return balancesReason(n.Setting)
 		}
 		return d.Text
 	}
 	if a.Policy.Balance && !e.Quorum.QueryableByAddress() {
-		return needsBalances(n.Setting)
+		return balancesReason(n.Setting)
 	}
 	return ""
 }
 
-// needsBalances returns why a method that is observed by balances is off, how it can be enabled,
+// balancesReason returns why a method that is observed by balances is off, how it can be enabled,
 // and what that costs in privacy.
-func needsBalances(setting string) string {
+func balancesReason(setting string) string {
 	return "only balances of your addresses show the money, and no endpoint may be asked for them: " + Remedies(setting)
 }
 

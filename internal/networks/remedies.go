@@ -3,7 +3,7 @@ package networks
 // addressQueries is the setting that allows endpoints to be queried for the balances of addresses.
 const addressQueries = "CHEQUER_EVM_ADDRESS_QUERIES"
 
-// addressCost names the information that such endpoints receive.
+// addressCost names the information that endpoints receive if they are queried for balances.
 const addressCost = "your addresses, when each was made and what it holds"
 
 // networkCost returns the information that the public endpoints of a network receive. queryable reports

@@ -23,9 +23,9 @@ const demoRates = "BTC-EUR=86420.00,LTC-EUR=78.35,ETH-EUR=2650.10,EUR-USD=1.08,"
 	"EUR-HUF=390,EUR-IDR=18000,EUR-ILS=3.9,EUR-INR=95,EUR-ISK=145,EUR-JPY=165,EUR-KRW=1550,EUR-MXN=20,EUR-MYR=4.8," +
 	"EUR-NOK=11.7,EUR-NZD=1.85,EUR-PHP=63,EUR-PLN=4.25,EUR-RON=5.05,EUR-SEK=11,EUR-SGD=1.45,EUR-THB=37,EUR-TRY=45,EUR-ZAR=20"
 
-// New returns the rate table of the settings, and the loop that updates it, if it needs one. A demo has
-// example rates unless the settings have fixed ones.
-func New(c config.Config, demo bool, now func() time.Time, log *slog.Logger) (moment func() invoice.Rates, loop func(context.Context) error, err error) {
+// New returns a function that returns the current rates of the settings, and the loop that updates them; the loop is nil
+// if the rates are fixed. A demo has example rates unless the settings have fixed rates.
+func New(c config.Config, demo bool, now func() time.Time, log *slog.Logger) (current func() invoice.Rates, loop func(context.Context) error, err error) {
 	text, isFixed := strings.CutPrefix(c.Rates, "fixed:")
 	source := "fixed"
 	if !isFixed && demo {
@@ -57,9 +57,9 @@ func rateCodes(c config.Config) []string {
 
 // checkPriced returns an error that names the enabled currencies without a fixed rate.
 func checkPriced(c config.Config, fixed *rates.Fixed) error {
-	list, _ := Fiats(c) // unknown currencies are reported elsewhere
+	fiats, _ := Fiats(c) // the start of the program reports unknown currencies
 	var errs []error
-	for _, fiat := range list {
+	for _, fiat := range fiats {
 		if _, err := fixed.Rate(money.EUR.Code, money.EUR, fiat); err != nil {
 			errs = append(errs, fmt.Errorf("CHEQUER_RATES: fixed rates need EUR-%s, as CHEQUER_FIAT names %s", fiat.Code, fiat.Code))
 		}

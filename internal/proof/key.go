@@ -53,8 +53,8 @@ type Key struct {
 // Trusted is a key that is accepted for statements.
 type Trusted struct {
 	Public PublicKey
-	// RetiredAt is the time when the key was replaced. It is not accepted for later quotes. Zero
-	// for the active key.
+	// RetiredAt is the time when the key was replaced; zero for the active key. The key is not accepted for
+	// later quotes.
 	RetiredAt time.Time
 }
 

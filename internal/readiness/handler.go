@@ -65,7 +65,7 @@ func Handler(c Config) http.Handler {
 	})
 }
 
-// State returns the state of each network, in the given order. It makes no requests to the networks.
+// State returns the state of each network, in the order of c.Networks. It makes no requests to the networks.
 func (c Config) State(ctx context.Context) ([]Network, error) {
 	progress, err := c.Storage.Progress(ctx)
 	found := []Network{}

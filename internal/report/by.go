@@ -19,15 +19,15 @@ const (
 // Properties are all properties by which a report of one merchant groups invoices.
 var Properties = []By{ByMethod, ByOrigin, ByProduct, ByLink, ByTerminal, ByKey}
 
-// kinds are the kinds of sources that are identified by a property.
-var kinds = map[By][]invoice.OriginKind{
+// originKinds are the kinds of origins that have a property.
+var originKinds = map[By][]invoice.OriginKind{
 	ByProduct: {invoice.FromProduct}, ByLink: {invoice.FromLink}, ByTerminal: {invoice.FromTerminal},
 	ByKey: {invoice.FromAPI, invoice.FromSignedLink},
 }
 
-// Of returns the value of the property for invoices with a key. It is "" for invoices without the
+// Value returns the value of the property for invoices with a key. It is "" for invoices without the
 // property, such as those of a terminal in a report by product.
-func (b By) Of(k Key) string {
+func (b By) Value(k Key) string {
 	switch b {
 	case ByMethod:
 		return k.PaidAsset
@@ -36,7 +36,7 @@ func (b By) Of(k Key) string {
 	case ByShop:
 		return k.MerchantID
 	}
-	for _, kind := range kinds[b] {
+	for _, kind := range originKinds[b] {
 		if k.Origin.Kind == kind {
 			return k.Origin.ID
 		}

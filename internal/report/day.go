@@ -43,7 +43,7 @@ func (d Day) Start(zone *time.Location) time.Time {
 	if before == after {
 		return start
 	}
-	change := changeOf(midnight.Add(-offsetMargin), midnight.Add(offsetMargin), zone)
+	change := offsetChange(midnight.Add(-offsetMargin), midnight.Add(offsetMargin), zone)
 	switch {
 	case start.Before(change): // the clock showed midnight before the change
 		return start
@@ -59,9 +59,9 @@ func offset(t time.Time, zone *time.Location) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// changeOf returns the first second with another offset than that of from. It does not use Time.ZoneBounds, which is
-// wrong on the last day of leap years.
-func changeOf(from, to time.Time, zone *time.Location) time.Time {
+// offsetChange returns the first second after from with another offset than that of from. It does not use
+// Time.ZoneBounds, which is wrong on the last day of leap years.
+func offsetChange(from, to time.Time, zone *time.Location) time.Time {
 	first := offset(from, zone)
 	seconds := sort.Search(int(to.Sub(from)/time.Second), func(n int) bool { return offset(from.Add(time.Duration(n)*time.Second), zone) != first })
 	return from.Add(time.Duration(seconds) * time.Second)

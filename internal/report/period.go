@@ -44,10 +44,10 @@ func ParsePeriod(name string) (Period, error) {
 		return Period{day, day + 1}, nil
 	}
 	if at, err := time.Parse("2006-01", name); err == nil {
-		return between(at, at.AddDate(0, 1, 0)), nil
+		return periodBetween(at, at.AddDate(0, 1, 0)), nil
 	}
 	if at, err := time.Parse("2006", name); err == nil {
-		return between(at, at.AddDate(1, 0, 0)), nil
+		return periodBetween(at, at.AddDate(1, 0, 0)), nil
 	}
 	year, quarter, found := strings.Cut(name, "-q")
 	at, err := time.Parse("2006", year)
@@ -56,7 +56,7 @@ func ParsePeriod(name string) (Period, error) {
 		return Period{}, fmt.Errorf("%q %w", name, ErrPeriod)
 	}
 	at = at.AddDate(0, 3*(n-1), 0)
-	return between(at, at.AddDate(0, 3, 0)), nil
+	return periodBetween(at, at.AddDate(0, 3, 0)), nil
 }
 
 // ParseDay parses a day in the form 2026-11-29.
@@ -68,7 +68,10 @@ func ParseDay(text string) (Day, error) {
 	return dateDay(at.Date()), nil
 }
 
-func between(from, to time.Time) Period { return Period{dateDay(from.Date()), dateDay(to.Date())} }
+// periodBetween returns the period from the date of from until before the date of to.
+func periodBetween(from, to time.Time) Period {
+	return Period{dateDay(from.Date()), dateDay(to.Date())}
+}
 
 // The errors of NewPeriod.
 var (

@@ -39,7 +39,7 @@ type Bar struct {
 
 // Group is the sum of the invoices with a value of the property.
 type Group struct {
-	Value    string // see By.Of
+	Value    string // see By.Value
 	Total    Sum
 	Previous Sum
 }
@@ -53,7 +53,7 @@ func newReport(p, previous Period, by By, current, before []DaySum) Report {
 	r := Report{Period: p, Previous: previous, By: by}
 	type grouped struct{ total, previous map[string]Sum }
 	all, groups := map[money.Currency]*Totals{}, map[money.Currency]grouped{}
-	of := func(c money.Currency) (*Totals, grouped) {
+	totalsIn := func(c money.Currency) (*Totals, grouped) {
 		if all[c] == nil {
 			zero := zeroSum(c)
 			all[c] = &Totals{Currency: c, Total: zero, Previous: zero, Bars: newBars(p, c)}
@@ -62,16 +62,16 @@ func newReport(p, previous Period, by By, current, before []DaySum) Report {
 		return all[c], groups[c]
 	}
 	for _, d := range current {
-		t, g := of(d.Key.Currency)
+		t, g := totalsIn(d.Key.Currency)
 		t.Total = t.Total.Add(d.Sum)
 		i := slices.IndexFunc(t.Bars, func(b Bar) bool { return d.Day < b.To })
 		t.Bars[i].Sum = t.Bars[i].Add(d.Sum)
-		g.total[by.Of(d.Key)] = g.total[by.Of(d.Key)].Add(d.Sum)
+		g.total[by.Value(d.Key)] = g.total[by.Value(d.Key)].Add(d.Sum)
 	}
 	for _, d := range before {
-		t, g := of(d.Key.Currency)
+		t, g := totalsIn(d.Key.Currency)
 		t.Previous = t.Previous.Add(d.Sum)
-		g.previous[by.Of(d.Key)] = g.previous[by.Of(d.Key)].Add(d.Sum)
+		g.previous[by.Value(d.Key)] = g.previous[by.Value(d.Key)].Add(d.Sum)
 	}
 	for c, t := range all {
 		t.Groups = newGroups(c, groups[c].total, groups[c].previous)

@@ -21,7 +21,7 @@ type sums struct {
 }
 
 func (s sums) DaySums(_ context.Context, _ string, _ invoice.Mode, current, previous report.Period, origins bool) (report.DaySums, error) {
-	in := func(p report.Period) (found []report.DaySum) {
+	within := func(p report.Period) (found []report.DaySum) {
 		for _, d := range s.all {
 			if !origins {
 				d.Origin = invoice.Origin{}
@@ -32,11 +32,11 @@ func (s sums) DaySums(_ context.Context, _ string, _ invoice.Mode, current, prev
 		}
 		return found
 	}
-	return report.DaySums{Zone: time.UTC, Current: in(current), Previous: in(previous)}, nil
+	return report.DaySums{Zone: time.UTC, Current: within(current), Previous: within(previous)}, nil
 }
 
-// sold returns the sum of some invoices.
-func sold(day report.Day, count, received int64, c money.Currency, asset string, o invoice.Origin) report.DaySum {
+// daySum returns the sum of count invoices of a day. Each received one cent less than its price.
+func daySum(day report.Day, count, received int64, c money.Currency, asset string, o invoice.Origin) report.DaySum {
 	amount := money.FromCents(received, c)
 	return report.DaySum{
 		Key: report.Key{Day: day, Currency: c, PaidAsset: asset, Origin: o},
@@ -49,12 +49,12 @@ func TestReport(t *testing.T) {
 	dollar, _ := money.Fiat("USD")
 	tips, soap := invoice.Origin{Kind: invoice.FromLink, ID: "tips"}, invoice.Origin{Kind: invoice.FromProduct, ID: "soap"}
 	s := report.NewService(sums{all: []report.DaySum{
-		sold(today, 2, 5000, money.EUR, "BTC", tips),
-		sold(today, 1, 1000, money.EUR, "ETH", soap),
-		sold(today-1, 1, 2000, money.EUR, "BTC", soap),
-		sold(today-1, 1, 700, dollar, "BTC", tips),
-		sold(today-2, 4, 9900, money.EUR, "LTC", soap), // in the previous period
-		sold(today-9, 1, 1, money.EUR, "BTC", tips),    // in neither
+		daySum(today, 2, 5000, money.EUR, "BTC", tips),
+		daySum(today, 1, 1000, money.EUR, "ETH", soap),
+		daySum(today-1, 1, 2000, money.EUR, "BTC", soap),
+		daySum(today-1, 1, 700, dollar, "BTC", tips),
+		daySum(today-2, 4, 9900, money.EUR, "LTC", soap), // in the previous period
+		daySum(today-9, 1, 1, money.EUR, "BTC", tips),    // in neither
 	}})
 	p := report.LastDays(2, today)
 	text := func(by report.By) string {
@@ -100,7 +100,7 @@ func TestReport_of_a_year(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := report.NewService(sums{all: []report.DaySum{
-		sold(p.From, 1, 100, money.EUR, "BTC", invoice.Origin{}), sold(p.Last(), 1, 300, money.EUR, "BTC", invoice.Origin{}),
+		daySum(p.From, 1, 100, money.EUR, "BTC", invoice.Origin{}), daySum(p.Last(), 1, 300, money.EUR, "BTC", invoice.Origin{}),
 	}})
 	r, err := s.Report(t.Context(), "shop", invoice.Live, p, p.Previous(today), report.ByMethod)
 	if err != nil {

@@ -51,7 +51,7 @@ func (s *Service) ShopsReport(ctx context.Context, merchantIDs []string, mode in
 		if err != nil {
 			return Report{}, err
 		}
-		all.Current, all.Previous = appendOf(all.Current, id, sums.Current), appendOf(all.Previous, id, sums.Previous)
+		all.Current, all.Previous = appendSums(all.Current, id, sums.Current), appendSums(all.Previous, id, sums.Previous)
 		if !slices.Contains(zones, sums.Zone) {
 			zones = append(zones, sums.Zone)
 		}
@@ -68,8 +68,8 @@ func (s *Service) ShopsReport(ctx context.Context, merchantIDs []string, mode in
 	return r, nil
 }
 
-// appendOf appends the sums of a merchant, each with its ID.
-func appendOf(all []DaySum, merchantID string, sums []DaySum) []DaySum {
+// appendSums appends the sums of a merchant, each with its ID.
+func appendSums(all []DaySum, merchantID string, sums []DaySum) []DaySum {
 	for _, d := range sums {
 		d.MerchantID = merchantID
 		all = append(all, d)

@@ -8,10 +8,10 @@ import (
 	"chequer/internal/invoice"
 )
 
-// Storage reads what reports need. Its methods are safe for concurrent use.
+// Storage reads the sums and the invoices of reports. Its methods are safe for concurrent use.
 type Storage interface {
-	// DaySums returns the sums of a merchant's invoices that became paid in two periods and are paid, all of one
-	// moment. Without origins, the keys have none.
+	// DaySums returns the sums of a merchant's invoices that became paid in two periods and are paid, all read from the
+	// same state of the database. If origins is false, the keys have no origins.
 	DaySums(ctx context.Context, merchantID string, mode invoice.Mode, current, previous Period, origins bool) (DaySums, error)
 	// PaidLines returns at most limit of the merchant's invoices that became paid from a time until before another, after
 	// a position, in the order in which they became paid. The zero position is the start.
@@ -26,7 +26,7 @@ type Position struct {
 
 // DaySums are the sums of two periods.
 type DaySums struct {
-	// Zone is the time zone of the days. It differs from that of the merchant while the sums are computed anew.
+	// Zone is the time zone of the days. It differs from that of the merchant while the sums are being computed again.
 	Zone              *time.Location
 	Current, Previous []DaySum // in no order; no two of one period have the same key
 }

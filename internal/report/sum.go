@@ -35,7 +35,7 @@ func (s Sum) Missing() money.Amount { return s.Price.Sub(s.Received) }
 // Currency returns the currency of the prices.
 func (s Sum) Currency() money.Currency { return s.Price.Currency() }
 
-// Key is the property by which the invoices of a day are summed.
+// Key identifies the paid invoices that are summed together.
 type Key struct {
 	Day       Day // on which the invoice became paid
 	Currency  money.Currency

@@ -122,7 +122,7 @@ func (s *operation) sell(ctx context.Context) error {
 	if err != nil {
 		return s.postpone(ctx, err)
 	}
-	amount, limit := market.Round(s.Remaining()), market.Price(s.Lowest)
+	amount, limit := market.RoundAmount(s.Remaining()), market.RoundLimit(s.Lowest)
 	switch {
 	case s.tooSmall(market, amount, limit):
 		return s.change(ctx, func(_ *invoice.Invoice, sale *invoice.Sale) error { return sale.MarkFilled() })

@@ -12,7 +12,7 @@ import (
 // input and refuses numbers that are too long: an amount that a contract reports may be that long,
 // and must be read.
 func parseAmount(text string, c money.Currency) (money.Amount, error) {
-	if units, ok := parseUnits(text, c.Decimals); ok && units > 0 {
+	if units, ok := parseUnits(text, c.Decimals); ok && units > 0 { // zero is money.Zero, which RoundDown returns
 		return money.FromCents(units, c), nil
 	}
 	value, ok := new(big.Rat).SetString(text)
@@ -22,8 +22,9 @@ func parseAmount(text string, c money.Currency) (money.Amount, error) {
 	return money.RoundDown(value, c), nil
 }
 
-// parseUnits parses an amount in plain digits into smallest units. It reports whether the amount is such a
-// number of an int64: nearly all amounts are, and a list has several for each invoice.
+// parseUnits parses an amount in plain digits into smallest units. ok is false if the text has another form, or
+// if the number does not fit into an int64. Nearly all amounts fit, and a list has several for each invoice, so
+// this is the fast path of parseAmount.
 func parseUnits(text string, decimals int32) (units int64, ok bool) {
 	fraction, point := int32(0), false
 	for i := range len(text) {

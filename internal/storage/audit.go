@@ -39,10 +39,10 @@ func (s *Storage) write(ctx context.Context, w work) error {
 }
 
 // raiseMark raises the mark to the head of the log after a change, unless the log does not contain the
-// present mark. The mark is usually the head before the change; it is an earlier one if another process
-// has not raised it yet.
+// present mark. The mark is usually the head before the change. It is an earlier head if the process that
+// wrote the previous entry has not raised the mark yet.
 func (s *Storage) raiseMark(ctx context.Context, before, head audit.Head) error {
-	return s.mark.Raise(head, func(current audit.Head) (bool, error) {
+	return s.auditMark.Raise(head, func(current audit.Head) (bool, error) {
 		if current == before {
 			return true, nil
 		}
@@ -127,8 +127,8 @@ const securityEntries = "SELECT " + entryColumns + " FROM audit_log WHERE mercha
 
 // SecurityEntries implements account.Storage.
 func (s *Storage) SecurityEntries(ctx context.Context, merchantID string, below int64, limit int) (all []audit.Entry, err error) {
-	for _, of := range []string{merchantID, ""} {
-		entries, err := readAll(ctx, s, "read audit log", readEntry, securityEntries, of, below, limit)
+	for _, shop := range []string{merchantID, ""} {
+		entries, err := readAll(ctx, s, "read audit log", readEntry, securityEntries, shop, below, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -139,9 +139,9 @@ func (s *Storage) SecurityEntries(ctx context.Context, merchantID string, below 
 }
 
 // VerifyAuditLog verifies the whole audit log and returns its end. The error is an *audit.BrokenError if
-// an entry was changed, removed or put back.
+// an entry was changed, removed, moved or replaced.
 func (s *Storage) VerifyAuditLog(ctx context.Context) (audit.Head, error) {
-	mark, err := s.mark.Head() // before the log is read, so that the log cannot be older
+	mark, err := s.auditMark.Head() // before the log is read, so that the log cannot be older
 	if err != nil {
 		return audit.Head{}, err
 	}
@@ -170,20 +170,20 @@ func (s *Storage) VerifyAuditLog(ctx context.Context) (audit.Head, error) {
 }
 
 // Restored prepares a restored database for use. The end of its audit log becomes the mark, which may be
-// that of a later entry. Sessions and links are removed: they may have ended or been used since the
+// that of a later entry. Sessions and tickets are removed: they may have ended or been used since the
 // backup. The restore is an entry of the log.
 func (s *Storage) Restored(ctx context.Context) error {
 	head, err := answer(ctx, s.read, auditHead)
 	if err != nil {
 		return err
 	}
-	if err := s.mark.Reset(head); err != nil {
+	if err := s.auditMark.Reset(head); err != nil {
 		return err
 	}
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		for _, statement := range []string{"DELETE FROM desk_sessions", "DELETE FROM desk_tickets"} {
 			if _, err := q.ExecContext(ctx, statement); err != nil {
-				return fmt.Errorf("end sessions and links: %w", err)
+				return fmt.Errorf("end sessions and tickets: %w", err)
 			}
 		}
 		return s.record(ctx, q, audit.Change{Action: "backup.restored"})

@@ -96,9 +96,9 @@ func invoiceFields(r record) audit.Fields {
 	}
 	for _, c := range r.refunds {
 		name := "refund " + strconv.FormatInt(c.number+1, 10)
-		for part, value := range fields("", c.state, " amount", c.amount+" "+c.asset+" units", " address", fingerprint(c.address), " address by", c.addressBy,
+		for suffix, value := range fields("", c.state, " amount", c.amount+" "+c.asset+" units", " address", fingerprint(c.address), " address by", c.addressBy,
 			" transaction", c.tx, " reason", c.reason) {
-			f[name+part] = value
+			f[name+suffix] = value
 		}
 	}
 	return f
@@ -112,6 +112,8 @@ func host(text string) string {
 	}
 	return u.Host
 }
+
+// The functions below return the text of a value, "" for the zero value.
 
 func joined[T ~string](list []T) string {
 	texts := make([]string, len(list))

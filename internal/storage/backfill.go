@@ -42,7 +42,7 @@ func (s *Storage) fillSome(ctx context.Context, q querier) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var moves []move
+	var changes []addendChange
 	for _, r := range records {
 		inv, err := r.invoice()
 		if err != nil {
@@ -62,9 +62,9 @@ func (s *Storage) fillSome(ctx context.Context, q querier) (int, error) {
 			return 0, fmt.Errorf("invoice %s: %w", inv.ID, err)
 		}
 		r.row.origin, r.row.originID = string(inv.Origin.Kind), inv.Origin.ID
-		moves = append(moves, move{before, r.row.addend()})
+		changes = append(changes, addendChange{before, r.row.addend()})
 	}
-	return len(records), s.saveDaySums(ctx, q, moves...)
+	return len(records), s.saveDaySums(ctx, q, changes...)
 }
 
 // likelyOrigin returns the origin of an invoice by its metadata. It is unknown if the invoice was created

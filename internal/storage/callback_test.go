@@ -19,13 +19,13 @@ import (
 // storage, and the call would wait for the transaction that waits for the callback.
 func TestCallbacks_use_no_context(t *testing.T) {
 	t.Parallel()
-	methods := callbackMethods()
+	types := callbackTypes()
 	for _, want := range []string{"Invoice", "NextIndex", "Wallet", "Endpoint", "Link", "Product", "ExchangeAccount", "Chain", "[]Method", "[]Account", "Ticket", "Attempts"} {
-		if !slices.Contains(methods, want) {
+		if !slices.Contains(types, want) {
 			t.Errorf("no callback of storage gets a %s", want)
 		}
 	}
-	methods = append(methods, "Sale", "Settings") // parts of these types, for which callers of storage have callbacks
+	types = append(types, "Sale", "Settings") // parts of these types, for which callers of storage have callbacks
 	root := filepath.Join("..", "..")
 	checked := 0
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -37,7 +37,7 @@ func TestCallbacks_use_no_context(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		for _, callback := range callbacks(file, methods) {
+		for _, callback := range callbacks(file, types) {
 			checked++
 			for _, at := range outerContexts(callback) {
 				t.Errorf("%s: a function that storage may call inside a transaction uses a context", files.Position(at))
@@ -50,8 +50,8 @@ func TestCallbacks_use_no_context(t *testing.T) {
 	}
 }
 
-// callbackMethods returns the names of the types that storage passes to functions of its callers.
-func callbackMethods() (names []string) {
+// callbackTypes returns the names of the types that storage passes to functions of its callers.
+func callbackTypes() (names []string) {
 	add := func(callback reflect.Type) {
 		for p := range callback.Ins() {
 			var name string
@@ -84,10 +84,10 @@ func callbackMethods() (names []string) {
 }
 
 // callbacks returns the function literals with a parameter of one of the given types.
-func callbacks(file *ast.File, methods []string) (found []*ast.FuncLit) {
+func callbacks(file *ast.File, types []string) (found []*ast.FuncLit) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		literal, ok := n.(*ast.FuncLit)
-		if ok && slices.ContainsFunc(literal.Type.Params.List, func(p *ast.Field) bool { return slices.Contains(methods, typeName(p.Type)) }) {
+		if ok && slices.ContainsFunc(literal.Type.Params.List, func(p *ast.Field) bool { return slices.Contains(types, typeName(p.Type)) }) {
 			found = append(found, literal)
 		}
 		return true
@@ -135,7 +135,7 @@ func outerContexts(literal *ast.FuncLit) (found []token.Pos) {
 	return found
 }
 
-func TestContextsIn_finds_contexts_from_outside(t *testing.T) {
+func TestOuterContexts_finds_contexts_from_outside(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]int{
 		"s.Update(ctx, func(inv *invoice.Invoice) error { return s.Read(ctx) })":                      1,

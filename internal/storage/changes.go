@@ -24,13 +24,13 @@ var versionsQueries = map[int]string{
 	500: "SELECT id, version FROM invoices WHERE id IN (" + placeholders(500) + ")",
 }
 
-// Mark implements invoice.Changes.
-func (s *Storage) Mark(ctx context.Context) (int64, error) {
-	mark, err := s.engine.Mark(ctx)
+// DataVersion implements invoice.Changes.
+func (s *Storage) DataVersion(ctx context.Context) (int64, error) {
+	version, err := s.engine.DataVersion(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("changes by other processes: %w", err)
+		return 0, fmt.Errorf("read the data version: %w", err)
 	}
-	return mark, nil
+	return version, nil
 }
 
 // Versions implements invoice.Changes.
@@ -39,10 +39,10 @@ func (s *Storage) Versions(ctx context.Context, ids []string) (changes []invoice
 	if len(ids) > size {
 		size = 500
 	}
-	for part := range slices.Chunk(ids, size) {
+	for chunk := range slices.Chunk(ids, size) {
 		args := make([]any, size)
 		for i := range args {
-			args[i] = part[min(i, len(part)-1)]
+			args[i] = chunk[min(i, len(chunk)-1)] // the last ID also fills the placeholders that are left
 		}
 		found, err := readAll(ctx, s, "versions of invoices", scanChange, versionsQueries[size], args...)
 		if err != nil {
@@ -69,17 +69,17 @@ func placeholders(n int) string {
 
 // Announce implements invoice.Changes.
 func (s *Storage) Announce(ctx context.Context, changes []invoice.Change) error {
-	for part := range slices.Chunk(changes, changesPerAnnouncement) {
-		if err := s.engine.Announce(ctx, changesChannel, formatChanges(part)); err != nil {
+	for chunk := range slices.Chunk(changes, changesPerAnnouncement) {
+		if err := s.engine.Announce(ctx, changesChannel, formatChanges(chunk)); err != nil {
 			return fmt.Errorf("announce changes: %w", err)
 		}
 	}
 	return nil
 }
 
-// Announced implements invoice.Changes.
-func (s *Storage) Announced(ctx context.Context, connected func(), changed func([]invoice.Change)) error {
-	return s.engine.Announced(ctx, changesChannel, connected, func(text string) { changed(parseChanges(text)) })
+// Listen implements invoice.Changes.
+func (s *Storage) Listen(ctx context.Context, connected func(), changed func([]invoice.Change)) error {
+	return s.engine.Listen(ctx, changesChannel, connected, func(text string) { changed(parseChanges(text)) })
 }
 
 // formatChanges returns the text of an announcement: "ID:VERSION" for each change, separated by
@@ -95,7 +95,7 @@ func formatChanges(changes []invoice.Change) string {
 	return b.String()
 }
 
-// parseChanges parses a text of formatChanges. It omits what it cannot parse, because any program
+// parseChanges parses a text of formatChanges. It omits words that it cannot parse, because any program
 // with access to the database can announce.
 func parseChanges(text string) (changes []invoice.Change) {
 	for word := range strings.FieldsSeq(text) {

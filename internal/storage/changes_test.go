@@ -60,7 +60,7 @@ func subscribe(t *testing.T, s *storage.Storage) <-chan invoice.Change {
 	ctx, cancel := context.WithCancel(t.Context())
 	connected, changes, done := make(chan struct{}), make(chan invoice.Change, 1000), make(chan error, 1)
 	go func() {
-		done <- s.Announced(ctx, func() { close(connected) }, func(list []invoice.Change) {
+		done <- s.Listen(ctx, func() { close(connected) }, func(list []invoice.Change) {
 			for _, c := range list {
 				changes <- c
 			}
@@ -104,12 +104,12 @@ func TestAnnounce_reaches_other_processes(t *testing.T) {
 
 // SQLite has no announcements. Behind a connection pooler a listener may not receive them; sending
 // works.
-func TestAnnounced_is_unsupported_on_SQLite_and_behind_a_pooler(t *testing.T) {
+func TestListen_is_unsupported_on_SQLite_and_behind_a_pooler(t *testing.T) {
 	t.Parallel()
 	direct := storagetest.Postgres(t)
 	pooled := open(t, storagetest.Pooler(t, direct))
 	for name, s := range map[string]*storage.Storage{"pooler": pooled, "SQLite": open(t, storagetest.Engines["sqlite"](t))} {
-		err := s.Announced(t.Context(), func() { t.Error(name + " is connected") }, func([]invoice.Change) {})
+		err := s.Listen(t.Context(), func() { t.Error(name + " is connected") }, func([]invoice.Change) {})
 		if !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: got error %v, want ErrUnsupported", name, err)
 		}
@@ -131,11 +131,11 @@ func TestAnnounced_is_unsupported_on_SQLite_and_behind_a_pooler(t *testing.T) {
 	}
 }
 
-func TestAnnounced_returns_an_error_when_the_connection_is_lost(t *testing.T) {
+func TestListen_returns_an_error_when_the_connection_is_lost(t *testing.T) {
 	t.Parallel()
 	url := storagetest.Postgres(t)
 	s := open(t, url)
-	err := s.Announced(t.Context(), func() {
+	err := s.Listen(t.Context(), func() {
 		database(t, url).ExecContext(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()")
 	}, func([]invoice.Change) {})
 	if err == nil || errors.Is(err, errors.ErrUnsupported) {
@@ -143,7 +143,7 @@ func TestAnnounced_returns_an_error_when_the_connection_is_lost(t *testing.T) {
 	}
 }
 
-func TestAnnounced_omits_texts_that_it_cannot_parse(t *testing.T) {
+func TestListen_omits_texts_that_it_cannot_parse(t *testing.T) {
 	t.Parallel()
 	url := storagetest.Postgres(t)
 	receiver := subscribe(t, open(t, url))
@@ -155,33 +155,33 @@ func TestAnnounced_omits_texts_that_it_cannot_parse(t *testing.T) {
 	}
 }
 
-func TestMark_changes_with_writes_of_other_processes(t *testing.T) {
+func TestDataVersion_changes_with_writes_of_other_processes(t *testing.T) {
 	t.Parallel()
 	url := storagetest.Engines["sqlite"](t)
 	s, other := open(t, url), open(t, url)
 	addMerchants(t, s)
-	mark := func() int64 {
+	version := func() int64 {
 		t.Helper()
-		got, err := s.Mark(t.Context())
+		got, err := s.DataVersion(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		return got
 	}
-	first := mark()
+	first := version()
 	create(t, s, creation("own", "shop"))
-	if got := mark(); got != first || first == 0 {
-		t.Errorf("after a write of this process the mark is %d, want %d as before", got, first)
+	if got := version(); got != first || first == 0 {
+		t.Errorf("after a write of this process the version is %d, want %d as before", got, first)
 	}
 	create(t, other, creation("other", "shop"))
-	second := mark()
+	second := version()
 	if second == first {
-		t.Error("a write of another process does not change the mark")
+		t.Error("a write of another process does not change the version")
 	}
-	if got := mark(); got != second {
-		t.Errorf("without a write the mark changes from %d to %d", second, got)
+	if got := version(); got != second {
+		t.Errorf("without a write the version changes from %d to %d", second, got)
 	}
-	if got, err := open(t, storagetest.Postgres(t)).Mark(t.Context()); got != 0 || err != nil {
-		t.Errorf("PostgreSQL has the mark %d, %v, want none", got, err)
+	if got, err := open(t, storagetest.Postgres(t)).DataVersion(t.Context()); got != 0 || err != nil {
+		t.Errorf("PostgreSQL has the version %d, %v, want none", got, err)
 	}
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // ClaimDeliveries implements webhook.Storage. A claimed delivery is due again when its claim ends,
-// so that it is not lost if the process ends.
+// so that it is not lost if the process ends. In the statement, d is a due delivery, and b is an earlier
+// delivery of the same invoice for which d waits.
 func (s *Storage) ClaimDeliveries(ctx context.Context, endpointID string, now, strict, claimedUntil time.Time, limit int) ([]webhook.Claim, error) {
 	claims, err := answer(ctx, s.write, func(ctx context.Context, q querier) ([]webhook.Claim, error) {
 		positions, err := list(ctx, q, column[int64], `
@@ -84,7 +85,7 @@ func (s *Storage) SaveAttempt(ctx context.Context, c webhook.Claim, t merchant.A
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("save try of %s: %w", c.EventID, err)
+		return fmt.Errorf("save attempt of %s: %w", c.EventID, err)
 	}
 	return nil
 }

@@ -10,34 +10,34 @@ import (
 // StatementsOfCreation creates an invoice, and returns the statements of its transaction.
 func (s *Storage) StatementsOfCreation(ctx context.Context, c invoice.Creation) (all []string, err error) {
 	err = s.write(ctx, func(ctx context.Context, q querier) error {
-		counted := &counting{querier: q}
+		counted := &statementRecorder{querier: q}
 		result, err := s.create(ctx, counted, c)
 		all = counted.statements
 		if err == nil {
-			s.shared.committed(result.shared)
+			s.shared.markCommitted(result.shared)
 		}
 		return err
 	})
 	return all, err
 }
 
-// counting records the statements that run.
-type counting struct {
+// statementRecorder is a querier that records the statements that run.
+type statementRecorder struct {
 	querier
 	statements []string
 }
 
-func (c *counting) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (c *statementRecorder) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	c.statements = append(c.statements, query)
 	return c.querier.ExecContext(ctx, query, args...)
 }
 
-func (c *counting) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (c *statementRecorder) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	c.statements = append(c.statements, query)
 	return c.querier.QueryContext(ctx, query, args...)
 }
 
-func (c *counting) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+func (c *statementRecorder) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	c.statements = append(c.statements, query)
 	return c.querier.QueryRowContext(ctx, query, args...)
 }

@@ -100,7 +100,7 @@ func TestCreateInvoice_changes_few_pages(t *testing.T) {
 }
 
 // maxFinished returns the number of bytes that a paid invoice may take, once its events are
-// forgotten. PostgreSQL adds 24 bytes to each row and 8 to each entry of an index.
+// deleted. PostgreSQL adds 24 bytes to each row and 8 to each entry of an index.
 func maxFinished(url string) int {
 	if strings.HasPrefix(url, "postgres") {
 		return 4500
@@ -132,8 +132,8 @@ func TestInvoice_takes_little_space(t *testing.T) {
 	})
 }
 
-// The cost of counting open invoices does not depend on the number of stored invoices.
-func TestOpenWatched_reads_only_open_invoices(t *testing.T) {
+// The cost of reading the open invoices does not depend on the number of stored invoices.
+func TestOpenMethods_reads_only_open_invoices(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		explain := planOfSQLite
 		if strings.HasPrefix(url, "postgres") {

@@ -30,14 +30,14 @@ func (s *Storage) NextIndex(ctx context.Context, counter string) (uint32, error)
 	return next, nil
 }
 
-// startAt raises the next index of a wallet's key to a lowest index.
-func (s *Storage) startAt(ctx context.Context, q querier, counter string, lowest uint32) error {
+// raiseNextIndex raises the next index of a wallet's key to lowest, if it is lower.
+func (s *Storage) raiseNextIndex(ctx context.Context, q querier, counter string, lowest uint32) error {
 	if lowest == 0 {
 		return nil
 	}
 	next, err := indexes.Add(ctx, q, counter, 0)
 	if err == nil && next < int64(lowest) {
-		err = errors.Join(indexes.Set(ctx, q, counter, int64(lowest)), s.marks.Raise(counter, int64(lowest)))
+		err = errors.Join(indexes.Set(ctx, q, counter, int64(lowest)), s.indexMarks.Raise(counter, int64(lowest)))
 	}
 	if err != nil {
 		return fmt.Errorf("raise the next index of %s: %w", counter, err)
@@ -48,12 +48,12 @@ func (s *Storage) startAt(ctx context.Context, q querier, counter string, lowest
 // nextIndex allocates the next unused index of a wallet's key. If the transaction fails, the index
 // stays unused.
 func (s *Storage) nextIndex(ctx context.Context, q querier, counter string) (uint32, error) {
-	index, err := s.marks.Next(ctx, q, counter)
+	index, err := s.indexMarks.Next(ctx, q, counter)
 	if err != nil {
 		return 0, fmt.Errorf("next index of %s: %w", counter, err)
 	}
 	if index > lastIndex {
-		return 0, fmt.Errorf("next index of %s: all are used up", counter)
+		return 0, fmt.Errorf("next index of %s: all indexes are used", counter)
 	}
 	return uint32(index), nil
 }

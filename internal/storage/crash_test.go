@@ -209,7 +209,7 @@ func linesUntilKilled(t *testing.T, lines int, url, name string) []string {
 	}
 	_ = child.Wait() // it was killed
 	if len(printed) < lines {
-		t.Errorf("the child process %s ended before it was killed, after %d invoices", name, len(printed))
+		t.Errorf("the child process %s ended before it was killed, after %d lines", name, len(printed))
 	}
 	return printed
 }

@@ -90,17 +90,18 @@ func (d daySums) save(ctx context.Context, q querier) error {
 	return nil
 }
 
-// move is a change of the part of the sums of days that one invoice adds.
-type move struct{ before, after addend }
+// addendChange is a change of the part of the sums of days that one invoice adds.
+type addendChange struct{ before, after addend }
 
 // saveDaySums changes the sums of days after changes of invoices, which must be written already. On PostgreSQL it
-// locks the zone of the sums against changes first: a part of the next generation that was computed before has the
-// invoices as they were, and one that is computed later has them as they are now.
-func (s *Storage) saveDaySums(ctx context.Context, q querier, moves ...move) error {
-	moves = slices.DeleteFunc(moves, func(m move) bool { return m.before == m.after })
+// first locks the zone of the sums against changes, so that fillDaySums cannot compute a part of the next generation
+// at the same time. A part that was computed before the lock has the invoices before the changes. A part that is
+// computed later has the changed invoices.
+func (s *Storage) saveDaySums(ctx context.Context, q querier, changes ...addendChange) error {
+	changes = slices.DeleteFunc(changes, func(c addendChange) bool { return c.before == c.after })
 	zones := map[string]sumZone{}
-	for _, m := range moves {
-		zones[m.merchantID()] = sumZone{}
+	for _, c := range changes {
+		zones[c.merchantID()] = sumZone{}
 	}
 	for _, id := range slices.Sorted(maps.Keys(zones)) {
 		z, err := s.shareSumZone(ctx, q, id)
@@ -110,21 +111,21 @@ func (s *Storage) saveDaySums(ctx context.Context, q querier, moves ...move) err
 		zones[id] = z
 	}
 	d := daySums{}
-	for _, m := range moves {
-		z := zones[m.merchantID()]
-		z.add(d, m.before, -1)
-		z.add(d, m.after, 1)
+	for _, c := range changes {
+		z := zones[c.merchantID()]
+		z.add(d, c.before, -1)
+		z.add(d, c.after, 1)
 	}
 	return d.save(ctx, q)
 }
 
-func (m move) merchantID() string { return cmp.Or(m.before.merchantID, m.after.merchantID) }
+func (c addendChange) merchantID() string { return cmp.Or(c.before.merchantID, c.after.merchantID) }
 
 // DaySums implements report.Storage.
 func (s *Storage) DaySums(ctx context.Context, merchantID string, mode invoice.Mode, current, previous report.Period, origins bool) (report.DaySums, error) {
-	statementOf := methodSumsOf
+	newStatement := selectMethodSums
 	if origins {
-		statementOf = daySumsOf
+		newStatement = selectDaySums
 	}
 	sums, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (sums report.DaySums, err error) {
 		z, err := readSumZone(ctx, q, merchantID, "")
@@ -136,8 +137,8 @@ func (s *Storage) DaySums(ctx context.Context, merchantID string, mode invoice.M
 			if p.Days() <= 0 {
 				return nil, nil
 			}
-			st := statementOf(merchantID, z.generation, mode, p)
-			return list(ctx, q, readDaySum, st.text, st.args...)
+			query := newStatement(merchantID, z.generation, mode, p)
+			return list(ctx, q, readDaySum, query.text, query.args...)
 		}
 		if sums.Current, err = read(current); err != nil {
 			return sums, err
@@ -151,15 +152,17 @@ func (s *Storage) DaySums(ctx context.Context, merchantID string, mode invoice.M
 	return sums, nil
 }
 
-func daySumsOf(merchantID string, generation int64, mode invoice.Mode, p report.Period) statement {
+// selectDaySums returns the statement that reads the sums of a period by asset and origin.
+func selectDaySums(merchantID string, generation int64, mode invoice.Mode, p report.Period) statement {
 	return statement{`
 		SELECT day, currency, decimals, paid_asset, origin, origin_id, invoices, price, received FROM day_sums
 		WHERE merchant_id = $1 AND generation = $2 AND mode = $3 AND day >= $4 AND day < $5 AND invoices > 0 AND price >= 0 AND received >= 0`,
 		[]any{merchantID, generation, string(mode), int64(p.From), int64(p.To)}}
 }
 
-// methodSumsOf groups by the first columns of the primary key, so that it needs no sort.
-func methodSumsOf(merchantID string, generation int64, mode invoice.Mode, p report.Period) statement {
+// selectMethodSums returns the statement that reads the sums of a period by asset, without the origins. It groups by
+// the first columns of the primary key, so that it needs no sort.
+func selectMethodSums(merchantID string, generation int64, mode invoice.Mode, p report.Period) statement {
 	return statement{`
 		SELECT day, currency, decimals, paid_asset, '', '', CAST(SUM(invoices) AS BIGINT), CAST(SUM(price) AS BIGINT), CAST(SUM(received) AS BIGINT) FROM day_sums
 		WHERE merchant_id = $1 AND generation = $2 AND mode = $3 AND day >= $4 AND day < $5 AND invoices > 0 AND price >= 0 AND received >= 0

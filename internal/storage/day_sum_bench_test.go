@@ -20,8 +20,7 @@ const manyPaid = 100_000
 const reads = 10
 
 // BenchmarkDaySums measures the computation of the sums of a shop with many invoices after a change of its zone, and the
-// report of their year with 20 combinations of
-// asset and origin.
+// report of their year with 20 combinations of asset and origin.
 func BenchmarkDaySums(b *testing.B) {
 	for _, newURL := range []func(testing.TB) string{storagetest.File, storagetest.Postgres} {
 		url := newURL(b)
@@ -46,7 +45,7 @@ func BenchmarkDaySums(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				for done, parts := false, 0; !done; parts++ {
+				for done := false; !done; {
 					if done, err = s.FillDaySums(b.Context(), "shop"); err != nil {
 						b.Fatal(err)
 					}

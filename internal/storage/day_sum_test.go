@@ -47,8 +47,8 @@ func recomputed(all []*invoice.Invoice, zone *time.Location, origins bool) []rep
 	return sums
 }
 
-// wantDaySums fails unless the sums of days are those of all invoices.
-func wantDaySums(t *testing.T, s *storage.Storage, merchantID string, mode invoice.Mode, after string) {
+// checkDaySums fails unless the sums of days are those of all invoices.
+func checkDaySums(t *testing.T, s *storage.Storage, merchantID string, mode invoice.Mode, after string) {
 	t.Helper()
 	all, _, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: merchantID, Mode: mode}, invoice.Position{}, 1000)
 	if err != nil {
@@ -112,7 +112,7 @@ func TestDaySums_follow_every_change(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, m := range []string{"shop", "bakery"} {
-				wantDaySums(t, s, m, invoice.Live, step.name)
+				checkDaySums(t, s, m, invoice.Live, step.name)
 			}
 		}
 		if got, err := s.DaySums(t.Context(), "bakery", invoice.Live, ever, ever, true); err != nil || len(got.Current)+len(got.Previous) > 0 {
@@ -126,7 +126,7 @@ func TestDaySums_follow_every_change(t *testing.T) {
 	})
 }
 
-// Concurrent changes of one merchant lose no sum, and never wait for each other in a circle.
+// Concurrent changes of one merchant lose no sum, and never deadlock.
 func TestDaySums_of_concurrent_changes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ids := []string{"a", "b", "c", "d", "e", "f"}
@@ -142,7 +142,7 @@ func TestDaySums_of_concurrent_changes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		wantDaySums(t, s, "shop", invoice.Live, "all changes")
+		checkDaySums(t, s, "shop", invoice.Live, "all changes")
 	})
 }
 

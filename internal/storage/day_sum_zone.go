@@ -53,7 +53,7 @@ func readSumZone(ctx context.Context, q querier, merchantID, lock string) (sumZo
 // after it.
 func (s *Storage) shareSumZone(ctx context.Context, q querier, merchantID string) (sumZone, error) {
 	z, err := readSumZone(ctx, q, merchantID, s.engine.ForShare)
-	if engine.Absent(err) { // PostgreSQL
+	if engine.Absent(err) { // only on PostgreSQL: on SQLite ForShare is empty, and readSumZone returns UTC
 		if err := addSumZone(ctx, q, merchantID); err != nil {
 			return z, err
 		}
@@ -120,7 +120,8 @@ func (s *Storage) FillDaySums(ctx context.Context, merchantID string) (done bool
 	return done, nil
 }
 
-// RestartDaySums computes the sums of days of a merchant again, in their zone. FillDaySums computes the parts.
+// RestartDaySums begins to compute the sums of days of a merchant again, in their zone or, if it is being changed, in the
+// next zone. FillDaySums completes them.
 func (s *Storage) RestartDaySums(ctx context.Context, merchantID string) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		z, err := s.lockSumZone(ctx, q, merchantID)
@@ -135,8 +136,8 @@ func (s *Storage) RestartDaySums(ctx context.Context, merchantID string) error {
 	})
 }
 
-// fillDaySums adds some invoices to the next generation of sums, which is locked. If the generation has all invoices
-// then, it replaces the former one: done.
+// fillDaySums adds some invoices to the next generation of sums, which is locked. done reports whether the generation
+// then has all invoices, in which case it has replaced the former generation.
 func (s *Storage) fillDaySums(ctx context.Context, q querier, z sumZone) (done bool, err error) {
 	until, err := s.fillUntil(ctx, q, z)
 	if err != nil {
@@ -174,18 +175,18 @@ const (
 	paidInvoices = `
 		SELECT paid_at, currency, decimals, paid_asset, origin, origin_id, price, paid FROM invoices
 		WHERE merchant_id = $1 AND mode = $2 AND paid_at >= $3 AND paid_at < $4`
-	paidLater = `
+	nthPaidAt = `
 		SELECT paid_at FROM invoices WHERE merchant_id = $1 AND mode = $2 AND paid_at >= $3
 		ORDER BY paid_at, id LIMIT 1 OFFSET $4`
 )
 
-// fillUntil returns the time before which the invoices of the next part became paid: the greatest time if it is the
-// last part. Invoices that became paid at the same time are in the same part.
+// fillUntil returns the time before which the invoices of the next part became paid: math.MaxInt64 for the last
+// part. Invoices that became paid at the same time are in the same part.
 func (s *Storage) fillUntil(ctx context.Context, q querier, z sumZone) (int64, error) {
 	until := int64(math.MaxInt64)
 	for _, mode := range sumModes {
 		var at int64
-		err := q.QueryRowContext(ctx, paidLater, z.merchantID, string(mode), z.until, s.sumBatch-1).Scan(&at)
+		err := q.QueryRowContext(ctx, nthPaidAt, z.merchantID, string(mode), z.until, s.sumBatch-1).Scan(&at)
 		switch {
 		case engine.Absent(err):
 			continue

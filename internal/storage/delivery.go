@@ -14,10 +14,11 @@ import (
 )
 
 // addDeliveries writes a delivery of each event for every endpoint that wants it; last is the
-// position of the last event. It is part of the transaction that writes the events. An endpoint whose row is damaged
-// gets every event: they wait until the row is repaired, and do not hold back the change of the invoice.
-func addDeliveries(ctx context.Context, q querier, h recordedEvents, last int64) error {
-	if len(h.events) == 0 {
+// position of the last event. It is part of the transaction that writes the events. An endpoint whose list of events
+// cannot be parsed gets every event. These deliveries wait until the row is repaired, and the change of the invoice
+// does not fail.
+func addDeliveries(ctx context.Context, q querier, recorded recordedEvents, last int64) error {
+	if len(recorded.events) == 0 {
 		return nil
 	}
 	endpoints, err := list(ctx, q, func(row scanner) (e merchant.Endpoint, err error) {
@@ -29,20 +30,20 @@ func addDeliveries(ctx context.Context, q querier, h recordedEvents, last int64)
 			e.Events = nil
 		}
 		return e, nil
-	}, "SELECT id, events FROM endpoints WHERE merchant_id = $1 AND mode = $2 AND archived_at IS NULL", h.merchantID, string(h.mode))
+	}, "SELECT id, events FROM endpoints WHERE merchant_id = $1 AND mode = $2 AND archived_at IS NULL", recorded.merchantID, string(recorded.mode))
 	if err != nil {
 		return fmt.Errorf("read endpoints: %w", err)
 	}
-	for i, e := range h.events {
+	for i, e := range recorded.events {
 		for _, endpoint := range endpoints {
 			if !endpoint.Wants(string(e.Type)) {
 				continue
 			}
-			position, at := last-int64(len(h.events)-1-i), e.CreatedAt.UnixMilli()
+			position, at := last-int64(len(recorded.events)-1-i), e.CreatedAt.UnixMilli()
 			_, err := q.ExecContext(ctx, `
 				INSERT INTO deliveries (endpoint_id, position, event_id, type, invoice_id, state, tries, created_at, next_try_at)
 				VALUES ($1, $2, $3, $4, $5, 'pending', 0, $6, $6)`,
-				endpoint.ID, position, e.ID, string(e.Type), h.invoiceID, at)
+				endpoint.ID, position, e.ID, string(e.Type), recorded.invoiceID, at)
 			if err != nil {
 				return fmt.Errorf("write delivery of %s: %w", e.Type, err)
 			}
@@ -138,7 +139,7 @@ func (s *Storage) Attempts(ctx context.Context, merchantID string, since time.Ti
 			merchantID, since.UnixMilli())
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read tries of %s: %w", merchantID, err)
+		return nil, fmt.Errorf("read attempts of %s: %w", merchantID, err)
 	}
 	return attempts, nil
 }
@@ -185,7 +186,7 @@ func findEvent(ctx context.Context, q querier, endpointID, eventID string) (posi
 	return position, nil
 }
 
-// eventPosition reads few rows: endpoints have few test events.
+// eventPosition is the statement of findEvent. It reads few rows, since endpoints have few test events.
 const eventPosition = `
 	SELECT position FROM events e WHERE id = $2
 		AND EXISTS (SELECT 1 FROM endpoints p WHERE p.id = $1 AND p.merchant_id = e.merchant_id AND p.mode = e.mode)

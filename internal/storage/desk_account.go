@@ -26,7 +26,7 @@ type deskAccountRow struct {
 func sealDeskAccount(box *seal.Box, a account.Account) deskAccountRow {
 	r := deskAccountRow{
 		id: a.ID, name: a.Name, nameKey: account.NameKey(a.Name), roles: jsonText(a.Roles),
-		signIn: box.Seal(deskSignIn(a.ID), []byte(jsonText(a.SignIn))), createdAt: a.CreatedAt.UnixMilli(),
+		signIn: box.Seal(signInPurpose(a.ID), []byte(jsonText(a.SignIn))), createdAt: a.CreatedAt.UnixMilli(),
 	}
 	if text := jsonText(a.Preferences); text != "{}" {
 		r.preferences = text
@@ -42,7 +42,7 @@ func (r deskAccountRow) unseal(box *seal.Box) (account.Account, error) {
 	if !box.Check(r.mac, "desk_accounts", r.fields()...) {
 		return a, fmt.Errorf("account %s: %w", r.id, account.ErrTampered)
 	}
-	text, err := box.Open(deskSignIn(r.id), r.signIn)
+	text, err := box.Open(signInPurpose(r.id), r.signIn)
 	if err == nil {
 		err = json.Unmarshal(text, &a.SignIn)
 	}
@@ -67,8 +67,8 @@ func (r deskAccountRow) fields() []string {
 	return all
 }
 
-// deskSignIn returns the purpose for which an account's sign-in methods are sealed.
-func deskSignIn(id string) string { return "desk_accounts sign_in " + id }
+// signInPurpose returns the purpose for which an account's sign-in methods are sealed.
+func signInPurpose(id string) string { return "desk_accounts sign_in " + id }
 
 const deskAccountColumns = "id, name, name_key, roles, sign_in, created_at, preferences, mac"
 
@@ -122,7 +122,7 @@ func (s *Storage) UpdateAccount(ctx context.Context, id string, change func(*acc
 		if err := s.saveDeskAccount(ctx, q, a); err != nil {
 			return a, err
 		}
-		return a, s.conclude(ctx, q, o)
+		return a, s.recordOutcome(ctx, q, o)
 	})
 }
 
@@ -134,7 +134,7 @@ func (s *Storage) saveDeskAccount(ctx context.Context, q querier, a account.Acco
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, name_key = excluded.name_key, roles = excluded.roles,
 			sign_in = excluded.sign_in, preferences = excluded.preferences, mac = excluded.mac`,
 		r.id, r.name, r.nameKey, r.roles, r.signIn, r.createdAt, r.preferences, r.mac)
-	if engine.IsDuplicate(err) { // by a transaction that ran at the same time
+	if engine.IsDuplicate(err) { // a transaction that ran at the same time wrote the name
 		return account.ErrExists
 	}
 	if err != nil {
@@ -168,13 +168,13 @@ func (s *Storage) ChangeTeam(ctx context.Context, ticketHash string, change func
 		if err := s.saveTeam(ctx, q, before, after); err != nil {
 			return err
 		}
-		return s.conclude(ctx, q, o)
+		return s.recordOutcome(ctx, q, o)
 	})
 }
 
-// conclude writes the event and the entry of the audit log of a change of an account. The shops are
+// recordOutcome writes the event and the entry of the audit log of a change of an account. The shops are
 // sorted, so that two transactions lock their feeds in the same order.
-func (s *Storage) conclude(ctx context.Context, q querier, o account.Outcome) error {
+func (s *Storage) recordOutcome(ctx context.Context, q querier, o account.Outcome) error {
 	if o.Event.ID != "" {
 		for _, merchantID := range o.Event.MerchantIDs {
 			position, err := takePositions(ctx, q, merchantID, 1)
@@ -206,7 +206,7 @@ func (s *Storage) saveTeam(ctx context.Context, q querier, before, after []accou
 		if slices.ContainsFunc(after, func(a account.Account) bool { return a.ID == b.ID }) {
 			continue
 		}
-		if err := forgetNotifications(ctx, q, b.ID); err != nil {
+		if err := deleteNotifications(ctx, q, b.ID); err != nil {
 			return err
 		}
 		for _, statement := range []string{

@@ -96,7 +96,7 @@ func TestChangeTeam_removes_sessions(t *testing.T) {
 	})
 }
 
-// If several links of the first run are used at the same time, only one creates the owner.
+// If several tickets of the first run are used at the same time, only one creates the owner.
 func TestChangeTeam_uses_a_ticket_once(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
@@ -342,7 +342,7 @@ func TestVerifyAuditLog_detects_changes_in_the_database(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			want := func(number int64, isBroken bool) {
+			checkLog := func(number int64, isBroken bool) {
 				t.Helper()
 				head, err := s.VerifyAuditLog(t.Context())
 				fault, ok := errors.AsType[*audit.BrokenError](err)
@@ -350,7 +350,7 @@ func TestVerifyAuditLog_detects_changes_in_the_database(t *testing.T) {
 					t.Errorf("verified up to %d, error %v; want %d, broken %v", head.Number, err, number, isBroken)
 				}
 			}
-			want(4, false)
+			checkLog(4, false)
 			entries, err := s.AuditLog(t.Context(), 0, 2)
 			if err != nil || len(entries) != 2 || entries[0].Number != 4 || entries[0].Actor.String() != "command key add" || !entries[0].At.Equal(noon) {
 				t.Errorf("newest entries: %+v, error %v", entries, err)
@@ -368,19 +368,19 @@ func TestVerifyAuditLog_detects_changes_in_the_database(t *testing.T) {
 				{"UPDATE audit_log SET number = 9 WHERE number = 4", "UPDATE audit_log SET number = 4 WHERE number = 9", 4},
 			} {
 				execSQL(t, url, step.damage)
-				want(step.number, true)
+				checkLog(step.number, true)
 				execSQL(t, url, step.undo)
-				want(4, false)
+				checkLog(4, false)
 			}
 			execSQL(t, url, "DELETE FROM audit_log WHERE number = 4")
-			want(4, true)
+			checkLog(4, true)
 			execSQL(t, url, "UPDATE audit_head SET number = 3, mac = (SELECT mac FROM audit_log WHERE number = 3)")
-			want(4, true) // the mark outside the database includes the entry
-			for range 3 { // the mark stays when the log is longer than before
+			checkLog(4, true) // the mark outside the database includes the entry
+			for range 3 {     // the mark stays when the log is longer than before
 				if err := s.Record(ctx, audit.Change{Action: "key.created", Subject: "replaced"}); err != nil {
 					t.Fatal(err)
 				}
-				want(4, true)
+				checkLog(4, true)
 			}
 		})
 	}
@@ -458,7 +458,7 @@ func TestAccount_preferences(t *testing.T) {
 	})
 }
 
-// The entries about the security of a shop are found among those about other things and other shops.
+// The entries about the security of a shop are found among entries about other changes and other shops.
 func TestSecurityEntries(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()

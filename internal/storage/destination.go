@@ -109,7 +109,7 @@ func foreignScript(ctx context.Context, q querier, invoiceID string, rows []dest
 
 // Destinations implements watcher.Storage. The marks are read first: every destination with a
 // position up to its mark is committed by then, since positions are assigned in the order of
-// commits. A destination that is committed between the two reads is returned now and once more.
+// commits. A destination that is committed between the two reads is returned by this call and the next.
 func (s *Storage) Destinations(ctx context.Context, network chain.ID, since watcher.Marks, scanned time.Time, visit func(watcher.Destination)) (watcher.Marks, error) {
 	marks, err := answer(ctx, s.read, func(ctx context.Context, q querier) (watcher.Marks, error) {
 		marks, err := readMarks(ctx, q)
@@ -171,8 +171,8 @@ const gapWindow = 1000
 
 // UnusedInARow returns the number of a wallet's newest addresses on a network without any transfer, at most
 // gapWindow. Wallets stop looking for payments after 20 unused addresses. See BIP 44, "Address gap limit".
-// It counts addresses of invoices that were created since the wallet was added: those before may be of the wallet
-// that it replaced.
+// UnusedInARow counts addresses of invoices that were created since the wallet was added, because older addresses
+// may be those of the wallet that it replaced.
 func (s *Storage) UnusedInARow(ctx context.Context, w merchant.Wallet, network chain.ID) (int64, error) {
 	type row struct {
 		index int64
@@ -190,17 +190,18 @@ func (s *Storage) UnusedInARow(ctx context.Context, w merchant.Wallet, network c
 		return 0, err
 	}
 	// The order of the indexes differs from that of the positions after a requote.
-	last, first, used := int64(-1), newest[0].index, int64(-1)
+	highest, lowest, highestUsed := int64(-1), newest[0].index, int64(-1)
 	for _, d := range newest {
-		last, first = max(last, d.index), min(first, d.index)
+		highest, lowest = max(highest, d.index), min(lowest, d.index)
 		if d.used {
-			used = max(used, d.index)
+			highestUsed = max(highestUsed, d.index)
 		}
 	}
-	return last - max(used, first-1), nil
+	return highest - max(highestUsed, lowest-1), nil
 }
 
-// A process that has not yet read the new wallet may still use an index of the former one, which may be higher.
+// newestDestinations is the statement of UnusedInARow. It omits the indexes from the wallet's next index on: a process
+// that has not read the new wallet yet may still use an index of the former wallet, which may be higher.
 const newestDestinations = `
 	SELECT d.address_index, EXISTS (
 		SELECT 1 FROM transfers t WHERE t.invoice_id = d.invoice_id AND t.network = d.network AND t.script = d.script

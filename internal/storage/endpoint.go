@@ -29,11 +29,11 @@ type endpointRow struct {
 func sealEndpoint(box *seal.Box, e merchant.Endpoint) endpointRow {
 	r := endpointRow{
 		id: e.ID, merchantID: e.MerchantID, mode: string(e.Mode), url: e.URL,
-		key: e.Key, secret: box.Seal(endpointSecret(e.ID), []byte(e.Secret)), nextKey: e.NextKey,
+		key: e.Key, secret: box.Seal(endpointSecretPurpose(e.ID), []byte(e.Secret)), nextKey: e.NextKey,
 		events: listText(e.Events), paused: e.Paused, createdAt: e.CreatedAt.UnixMilli(), archivedAt: millis(e.ArchivedAt),
 	}
 	if e.Rotating() {
-		r.nextSecret = box.Seal(endpointSecret(e.ID), []byte(e.NextSecret))
+		r.nextSecret = box.Seal(endpointSecretPurpose(e.ID), []byte(e.NextSecret))
 	}
 	r.mac = box.MAC("endpoints", r.fields()...)
 	return r
@@ -52,7 +52,7 @@ func (r endpointRow) unseal(box *seal.Box) (merchant.Endpoint, error) {
 	if e.Events, err = parseList[string](r.events); err != nil {
 		return e, fmt.Errorf("endpoint %s: events: %w", r.id, err)
 	}
-	secret, err := box.Open(endpointSecret(r.id), r.secret)
+	secret, err := box.Open(endpointSecretPurpose(r.id), r.secret)
 	if err != nil {
 		return e, fmt.Errorf("endpoint %s: %w", r.id, err)
 	}
@@ -60,7 +60,7 @@ func (r endpointRow) unseal(box *seal.Box) (merchant.Endpoint, error) {
 	if !e.Rotating() {
 		return e, nil
 	}
-	if secret, err = box.Open(endpointSecret(r.id), r.nextSecret); err != nil {
+	if secret, err = box.Open(endpointSecretPurpose(r.id), r.nextSecret); err != nil {
 		return e, fmt.Errorf("endpoint %s: %w", r.id, err)
 	}
 	e.NextSecret = string(secret)
@@ -170,7 +170,7 @@ func (s *Storage) UpdateEndpoint(ctx context.Context, merchantID, id string, cha
 		}
 		if r.archivedAt.Valid {
 			entry.Action = "endpoint.removed"
-			if err := giveUp(ctx, q, id); err != nil {
+			if err := failPendingDeliveries(ctx, q, id); err != nil {
 				return e, err
 			}
 		}
@@ -178,11 +178,11 @@ func (s *Storage) UpdateEndpoint(ctx context.Context, merchantID, id string, cha
 	})
 }
 
-// giveUp ends all pending deliveries of an endpoint.
-func giveUp(ctx context.Context, q querier, endpointID string) error {
+// failPendingDeliveries sets all pending deliveries of an endpoint to failed.
+func failPendingDeliveries(ctx context.Context, q querier, endpointID string) error {
 	_, err := q.ExecContext(ctx, "UPDATE deliveries SET state = 'failed', next_try_at = NULL WHERE endpoint_id = $1 AND next_try_at IS NOT NULL", endpointID)
 	if err != nil {
-		return fmt.Errorf("give up deliveries: %w", err)
+		return fmt.Errorf("end pending deliveries: %w", err)
 	}
 	return nil
 }
@@ -193,5 +193,5 @@ func readEndpointRow(row scanner) (r endpointRow, err error) {
 	return r, err
 }
 
-// endpointSecret returns the purpose for which an endpoint's secrets are sealed.
-func endpointSecret(id string) string { return "endpoints secret " + id }
+// endpointSecretPurpose returns the purpose for which an endpoint's secrets are sealed.
+func endpointSecretPurpose(id string) string { return "endpoints secret " + id }

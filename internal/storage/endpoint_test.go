@@ -129,17 +129,17 @@ func retryAt(at time.Time) webhook.Outcome {
 
 func TestDeliveries_are_written_with_the_event_for_each_endpoint(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		test, strange := newEndpoint("test"), newEndpoint("strange")
-		test.Mode, strange.MerchantID = merchant.Test, "bakery"
-		addEndpoints(t, s, newEndpoint("all"), newEndpoint("paid", "invoice.paid"), newEndpoint("gone"), test, strange)
-		if _, err := s.UpdateEndpoint(t.Context(), "shop", "gone", func(e *merchant.Endpoint) error { e.ArchivedAt = noon; return nil }); err != nil {
+		test, foreign := newEndpoint("test"), newEndpoint("foreign")
+		test.Mode, foreign.MerchantID = merchant.Test, "bakery"
+		addEndpoints(t, s, newEndpoint("all"), newEndpoint("paid", "invoice.paid"), newEndpoint("removed"), test, foreign)
+		if _, err := s.UpdateEndpoint(t.Context(), "shop", "removed", func(e *merchant.Endpoint) error { e.ArchivedAt = noon; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		create(t, s, creation("a", "shop"))
 		addEvents(t, s, "a", invoice.EventPaymentSeen, invoice.EventPaid)
 		_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
 			inv.Events = append(inv.Events, newEvent("a", invoice.EventReverted, 9))
-			return errors.New("not after all")
+			return errors.New("refused")
 		})
 		if err == nil {
 			t.Fatal("no error")
@@ -558,7 +558,7 @@ func TestNewestEvents_returns_pages_of_the_feed(t *testing.T) {
 	})
 }
 
-func TestAttempts_are_counted_by_endpoint(t *testing.T) {
+func TestAttempts_are_those_of_a_merchant_since_a_time(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		if err := s.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "other", Name: "Other", CreatedAt: noon}}); err != nil {
 			t.Fatal(err)
@@ -590,7 +590,7 @@ func TestAttempts_are_counted_by_endpoint(t *testing.T) {
 	})
 }
 
-// The counts of the health of an endpoint are bounded, and do not include requested tests that were given up.
+// The counts of the health of an endpoint are bounded, and do not include failed test events.
 func TestEndpointHealth_counts_up_to_a_limit(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		addEndpoints(t, s, newEndpoint("e"))
@@ -601,18 +601,18 @@ func TestEndpointHealth_counts_up_to_a_limit(t *testing.T) {
 				INSERT INTO deliveries (endpoint_id, position, event_id, type, invoice_id, state, tries, created_at, next_try_at)
 				SELECT $1, $4 + i, 'evt', $3, '', $2, 0, 0, NULL FROM n`, "e", state, kind, from, count)
 		}
-		want := func(waiting, failed int) {
+		check := func(waiting, failed int) {
 			t.Helper()
 			if h, err := s.EndpointHealth(t.Context(), "e"); err != nil || h.Waiting != waiting || h.Failed != failed {
-				t.Errorf("%d wait and %d are given up, error %v; want %d and %d", h.Waiting, h.Failed, err, waiting, failed)
+				t.Errorf("%d wait and %d failed, error %v; want %d and %d", h.Waiting, h.Failed, err, waiting, failed)
 			}
 		}
 		add("pending", "invoice.paid", 0, 3)
 		add("failed", "invoice.paid", 10, 2)
 		add("failed", merchant.EventTest, 20, 4)
-		want(3, 2)
+		check(3, 2)
 		add("failed", "invoice.paid", 1000, merchant.MaxCounted+5)
 		add("pending", "invoice.paid", 9000, merchant.MaxCounted+5)
-		want(merchant.MaxCounted, merchant.MaxCounted)
+		check(merchant.MaxCounted, merchant.MaxCounted)
 	})
 }

@@ -44,18 +44,18 @@ func eventsOf(inv *invoice.Invoice) recordedEvents {
 
 // appendEvents writes events to their merchant's feed, with their deliveries; last is the last
 // position allocated for them.
-func appendEvents(ctx context.Context, q querier, h recordedEvents, last int64) error {
-	invoiceID := sql.Null[string]{V: h.invoiceID, Valid: h.invoiceID != ""}
-	for i, e := range h.events {
+func appendEvents(ctx context.Context, q querier, recorded recordedEvents, last int64) error {
+	invoiceID := sql.Null[string]{V: recorded.invoiceID, Valid: recorded.invoiceID != ""}
+	for i, e := range recorded.events {
 		_, err := q.ExecContext(ctx, `
 			INSERT INTO events (merchant_id, position, id, invoice_id, mode, type, version, created_at, body)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			h.merchantID, last-int64(len(h.events)-1-i), e.ID, invoiceID, string(h.mode), string(e.Type), e.Version, e.CreatedAt.UnixMilli(), string(e.Body))
+			recorded.merchantID, last-int64(len(recorded.events)-1-i), e.ID, invoiceID, string(recorded.mode), string(e.Type), e.Version, e.CreatedAt.UnixMilli(), string(e.Body))
 		if err != nil {
 			return fmt.Errorf("write event %s: %w", e.Type, err)
 		}
 	}
-	return addDeliveries(ctx, q, h, last)
+	return addDeliveries(ctx, q, recorded, last)
 }
 
 // Events returns the events of a mode in a merchant's feed after a position, in the order of commits.
@@ -120,33 +120,33 @@ func readEvent(row scanner) (invoice.Event, error) {
 // DeleteEvents deletes the oldest events of every merchant that were created before a time, at most
 // limit per merchant, with their deliveries, and returns their number. It stops at the first event
 // that is not older.
-func (s *Storage) DeleteEvents(ctx context.Context, before time.Time, limit int) (forgotten int, err error) {
+func (s *Storage) DeleteEvents(ctx context.Context, before time.Time, limit int) (deleted int, err error) {
 	marks, err := answer(ctx, s.read, readMarks)
 	if err != nil {
-		return 0, fmt.Errorf("forget events: %w", err)
+		return 0, fmt.Errorf("delete events: %w", err)
 	}
 	for merchantID := range marks {
 		last, n, err := s.oldEvents(ctx, merchantID, before, limit)
 		if err == nil && n > 0 {
-			err = s.write(ctx, func(ctx context.Context, q querier) error { return forgetEvents(ctx, q, merchantID, last) })
+			err = s.write(ctx, func(ctx context.Context, q querier) error { return deleteEventsUpTo(ctx, q, merchantID, last) })
 		}
 		if err != nil {
-			return forgotten, fmt.Errorf("forget events of %s: %w", merchantID, err)
+			return deleted, fmt.Errorf("delete events of %s: %w", merchantID, err)
 		}
-		forgotten += n
+		deleted += n
 	}
-	return forgotten, nil
+	return deleted, nil
 }
 
-// oldEvents returns the number of a merchant's oldest events, at most limit, that were created
+// oldEvents returns the number n of a merchant's oldest events, at most limit, that were created
 // before a time, and the position of the last of them. It includes test events, which are not in
 // the feed.
 func (s *Storage) oldEvents(ctx context.Context, merchantID string, before time.Time, limit int) (last int64, n int, err error) {
-	type eventPosition struct{ position, createdAt int64 }
-	oldest, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]eventPosition, error) {
-		return list(ctx, q, func(row scanner) (p eventPosition, err error) {
-			err = row.Scan(&p.position, &p.createdAt)
-			return p, err
+	type event struct{ position, createdAt int64 }
+	oldest, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]event, error) {
+		return list(ctx, q, func(row scanner) (e event, err error) {
+			err = row.Scan(&e.position, &e.createdAt)
+			return e, err
 		}, `
 			SELECT position, created_at FROM (SELECT position, created_at FROM events WHERE merchant_id = $1 ORDER BY position LIMIT $2) e
 			UNION ALL
@@ -165,8 +165,8 @@ func (s *Storage) oldEvents(ctx context.Context, merchantID string, before time.
 	return last, n, nil
 }
 
-// forgetEvents deletes a merchant's events up to a position, with their deliveries.
-func forgetEvents(ctx context.Context, q querier, merchantID string, last int64) error {
+// deleteEventsUpTo deletes a merchant's events up to a position, with their deliveries.
+func deleteEventsUpTo(ctx context.Context, q querier, merchantID string, last int64) error {
 	for _, statement := range []string{
 		"DELETE FROM tries WHERE endpoint_id IN (SELECT id FROM endpoints WHERE merchant_id = $1) AND position <= $2",
 		"DELETE FROM deliveries WHERE endpoint_id IN (SELECT id FROM endpoints WHERE merchant_id = $1) AND position <= $2",

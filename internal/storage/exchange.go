@@ -31,7 +31,7 @@ type exchangeRow struct {
 // sealExchange returns the row of an account.
 func sealExchange(box *seal.Box, a merchant.ExchangeAccount) exchangeRow {
 	r := exchangeRow{
-		id: a.ID, merchantID: a.MerchantID, exchange: a.Exchange, key: a.Key, secret: box.Seal(exchangeSecret(a.ID), []byte(a.Secret)),
+		id: a.ID, merchantID: a.MerchantID, exchange: a.Exchange, key: a.Key, secret: box.Seal(exchangeSecretPurpose(a.ID), []byte(a.Secret)),
 		coins: listText(a.Coins), smallest: a.Smallest, slippage: a.Slippage, active: a.Active,
 		createdAt: a.CreatedAt.UnixMilli(), archivedAt: millis(a.ArchivedAt),
 	}
@@ -52,7 +52,7 @@ func (r exchangeRow) unseal(box *seal.Box) (merchant.ExchangeAccount, error) {
 	if a.Coins, err = parseList[string](r.coins); err != nil {
 		return a, fmt.Errorf("exchange account %s: coins: %w", r.id, err)
 	}
-	secret, err := box.Open(exchangeSecret(r.id), r.secret)
+	secret, err := box.Open(exchangeSecretPurpose(r.id), r.secret)
 	if err != nil {
 		return a, fmt.Errorf("exchange account %s: %w", r.id, err)
 	}
@@ -68,8 +68,8 @@ func (r exchangeRow) fields() []string {
 	}
 }
 
-// exchangeSecret returns the purpose for which an account's secret is sealed.
-func exchangeSecret(id string) string { return "exchange_accounts secret " + id }
+// exchangeSecretPurpose returns the purpose for which an account's secret is sealed.
+func exchangeSecretPurpose(id string) string { return "exchange_accounts secret " + id }
 
 // exchangeColumns are the columns that readExchangeRow reads.
 const exchangeColumns = "id, merchant_id, exchange, key, secret, coins, smallest, slippage, active, created_at, archived_at, mac"
@@ -100,7 +100,7 @@ func (s *Storage) CreateExchangeAccount(ctx context.Context, a merchant.Exchange
 				id, merchant_id, exchange, key, secret, coins, smallest, slippage, active, created_at, archived_at, mac, claimed_until, nonce
 			) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, $13)`,
 			r.id, r.merchantID, r.exchange, r.key, r.secret, r.coins, r.smallest, r.slippage, r.active, r.createdAt, r.archivedAt, r.mac,
-			a.CreatedAt.UnixMicro()+callsOfClaim) // the check of the key used nonces of that time
+			a.CreatedAt.UnixMicro()+noncesPerClaim) // the check of the key used nonces of that time
 
 		if err != nil {
 			return fmt.Errorf("write exchange account: %w", err)
@@ -138,7 +138,7 @@ func (s *Storage) UpdateExchangeAccount(ctx context.Context, merchantID string, 
 		entry = entry.Diff(was, exchangeFields(a))
 		if !a.ArchivedAt.IsZero() {
 			entry.Action = "exchange_account.removed"
-			if err := notBusy(ctx, q, a); err != nil {
+			if err := checkNotBusy(ctx, q, a); err != nil {
 				return a, err
 			}
 		}
@@ -153,9 +153,9 @@ func (s *Storage) UpdateExchangeAccount(ctx context.Context, merchantID string, 
 	})
 }
 
-// notBusy returns ErrBusy while the outcome of one of a merchant's orders is not known. Both the
+// checkNotBusy returns ErrBusy while the outcome of one of a merchant's orders is not known. Both the
 // caller and ClaimSale lock the account's row.
-func notBusy(ctx context.Context, q querier, a merchant.ExchangeAccount) error {
+func checkNotBusy(ctx context.Context, q querier, a merchant.ExchangeAccount) error {
 	var claimed int64
 	if err := q.QueryRowContext(ctx, "SELECT claimed_until FROM exchange_accounts WHERE id = $1", a.ID).Scan(&claimed); err != nil {
 		return fmt.Errorf("read claim: %w", err)
@@ -180,8 +180,8 @@ func notBusy(ctx context.Context, q querier, a merchant.ExchangeAccount) error {
 	return nil
 }
 
-// callsOfClaim is the number of nonces that belong to one claim.
-const callsOfClaim = 1000
+// noncesPerClaim is the number of nonces that belong to one claim.
+const noncesPerClaim = 1000
 
 // ClaimSale implements sale.Storage.
 func (s *Storage) ClaimSale(ctx context.Context, now, claimedUntil time.Time) (sale.Claim, error) {
@@ -202,16 +202,16 @@ const claimable = `
 		AND EXISTS (SELECT 1 FROM invoices i WHERE i.id = c.invoice_id AND i.status = 'paid')
 		AND NOT EXISTS (SELECT 1 FROM conversions o WHERE o.merchant_id = c.merchant_id AND o.coin = c.coin AND o.next_at IS NOT NULL AND o.state = 'sending'))`
 
-// maxSellers is the number of accounts that one claim reads.
-const maxSellers = 50
+// maxClaimAccounts is the number of accounts that one claim reads.
+const maxClaimAccounts = 50
 
-// lockSeller locks the account with a due sale that was not used for the longest time. An account that was tampered
-// with does not hold back the others: its error is returned only if there is no other account.
-func (s *Storage) lockSeller(ctx context.Context, q querier, now time.Time) (merchant.ExchangeAccount, error) {
+// lockSellingAccount locks, of the accounts with a due sale, the account that was not used for the longest time. It
+// passes over accounts that were tampered with: their errors are returned only if there is no other account.
+func (s *Storage) lockSellingAccount(ctx context.Context, q querier, now time.Time) (merchant.ExchangeAccount, error) {
 	ids, err := list(ctx, q, column[string], `
 		SELECT a.id FROM exchange_accounts a
 		WHERE a.archived_at IS NULL AND a.claimed_until <= $1 AND EXISTS (SELECT 1 FROM conversions c WHERE `+claimable+`)
-		ORDER BY a.claimed_until, a.id LIMIT $2`+s.engine.SkipLocked, now.UnixMilli(), maxSellers)
+		ORDER BY a.claimed_until, a.id LIMIT $2`+s.engine.SkipLocked, now.UnixMilli(), maxClaimAccounts)
 	if err != nil {
 		return merchant.ExchangeAccount{}, err
 	}
@@ -234,7 +234,7 @@ func (s *Storage) lockSeller(ctx context.Context, q querier, now time.Time) (mer
 }
 
 func (s *Storage) claimSale(ctx context.Context, q querier, now, claimedUntil time.Time) (c sale.Claim, err error) {
-	c.Account, err = s.lockSeller(ctx, q, now)
+	c.Account, err = s.lockSellingAccount(ctx, q, now)
 	if err != nil {
 		return c, err
 	}
@@ -252,7 +252,7 @@ func (s *Storage) claimSale(ctx context.Context, q querier, now, claimedUntil ti
 	c.Until = claimedUntil
 	err = q.QueryRowContext(ctx, `
 		UPDATE exchange_accounts SET claimed_until = $2, nonce = CASE WHEN nonce + $4 > $3 THEN nonce + $4 ELSE $3 END
-		WHERE id = $1 RETURNING nonce`, id, claimedUntil.UnixMilli(), now.UnixMicro(), callsOfClaim).Scan(&c.Nonce)
+		WHERE id = $1 RETURNING nonce`, id, claimedUntil.UnixMilli(), now.UnixMicro(), noncesPerClaim).Scan(&c.Nonce)
 	if err != nil {
 		return c, err
 	}
@@ -275,7 +275,7 @@ func (s *Storage) NextNonce(ctx context.Context, accountID string, now time.Time
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (nonce int64, err error) {
 		err = q.QueryRowContext(ctx, `
 			UPDATE exchange_accounts SET nonce = CASE WHEN nonce + $3 > $2 THEN nonce + $3 ELSE $2 END
-			WHERE id = $1 RETURNING nonce`, accountID, now.UnixMicro(), callsOfClaim).Scan(&nonce)
+			WHERE id = $1 RETURNING nonce`, accountID, now.UnixMicro(), noncesPerClaim).Scan(&nonce)
 		return nonce, merchantNotFound(err, "take nonces of an exchange account")
 	})
 }

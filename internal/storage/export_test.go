@@ -14,8 +14,8 @@ func (s *Storage) Waiting() int {
 	return callers
 }
 
-// AtWork returns the number of groups with running transactions. It works only with PostgreSQL.
-func (s *Storage) AtWork() int {
+// RunningGroups returns the number of groups with running transactions. It works only with PostgreSQL.
+func (s *Storage) RunningGroups() int {
 	_, groups := s.engine.Waiting()
 	return groups
 }

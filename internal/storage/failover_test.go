@@ -16,7 +16,7 @@ func TestStorage_follows_the_primary_of_several_servers(t *testing.T) {
 	first := storagetest.NewServer(t)
 	second := first.Standby(t)
 	first.WaitForStandby(t)
-	url := storagetest.URLOf(t, first, second)
+	url := storagetest.URLOfServers(t, first, second)
 	s := open(t, url)
 	addMerchants(t, s)
 	l := &load{t: t, s: s, faults: make(chan struct{}), creations: make(chan struct{}), created: map[string]bool{}}

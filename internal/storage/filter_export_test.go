@@ -34,8 +34,8 @@ func SearchEndStatements(f invoice.Filter, after invoice.Position, driver int) [
 	return []Statement{exported(newSearchEnd(f, after, driverOf(f, driver), 20))}
 }
 
-// Examine sets the number of invoices that a page of a list examines.
-func (s *Storage) Examine(invoices int) { s.examined = invoices }
+// SetMaxExamined sets the number of invoices that a page of a list examines.
+func SetMaxExamined(s *Storage, n int) { s.maxExamined = n }
 
 // InvoicesStatements returns the statements of Storage.Invoices, Storage.Summaries and
 // Storage.ExportLines.
@@ -63,12 +63,12 @@ func TallyStatements(merchantID string, mode invoice.Mode) []Statement {
 
 // DaySumsStatements returns the statements of Storage.DaySums.
 func DaySumsStatements(p report.Period) []Statement {
-	return []Statement{exported(daySumsOf("shop", 1, invoice.Live, p)), exported(methodSumsOf("shop", 1, invoice.Live, p))}
+	return []Statement{exported(selectDaySums("shop", 1, invoice.Live, p)), exported(selectMethodSums("shop", 1, invoice.Live, p))}
 }
 
 // FillStatements returns the statements that read the invoices for a generation of sums.
 func FillStatements() []Statement {
-	return []Statement{{paidInvoices, []any{"shop", "live", 0, 1_000_000}}, {paidLater, []any{"shop", "live", 0, 2}}}
+	return []Statement{{paidInvoices, []any{"shop", "live", 0, 1_000_000}}, {nthPaidAt, []any{"shop", "live", 0, 2}}}
 }
 
 // PaidStatements returns the statements of Storage.PaidLines.
@@ -133,7 +133,7 @@ func (s *Storage) CountStatements(ctx context.Context, f invoice.Filter, limit i
 			{&summaries, func(q querier) error { _, err := readSummaries(ctx, q, l); return err }},
 			{&lines, func(q querier) error { _, err := newExportPage(l).read(ctx, q); return err }},
 		} {
-			c := &counting{querier: q}
+			c := &statementRecorder{querier: q}
 			if err := form.read(c); err != nil {
 				return err
 			}

@@ -43,20 +43,20 @@ func filteredLists() []filtered {
 		lists = append(lists, filtered{"paid", "invoices_by_paid_at", storage.PaidStatements(period, after, page), false})
 	}
 	for _, state := range []merchant.DeliveryState{"", merchant.DeliveryFailed} {
-		lists = append(lists, filtered{"deliveries " + string(state), indexOf(state != "", "deliveries_by_state", "deliveries_pkey"),
+		lists = append(lists, filtered{"deliveries " + string(state), chooseIndex(state != "", "deliveries_by_state", "deliveries_pkey"),
 			storage.DeliveriesStatements("e", state, math.MaxInt64, page), false})
 	}
 	for _, kind := range []string{"", "invoice.paid"} {
-		lists = append(lists, filtered{"events " + kind, indexOf(kind != "", "events_by_type", "events_by_mode"),
+		lists = append(lists, filtered{"events " + kind, chooseIndex(kind != "", "events_by_type", "events_by_mode"),
 			storage.NewestEventsStatements("shop", invoice.Live, 0, kind, page), false})
 	}
 	for _, state := range []invoice.SaleState{"", invoice.SaleFailed} {
-		lists = append(lists, filtered{"sales " + string(state), indexOf(state != "", "conversions_by_state", "conversions_by_age"),
+		lists = append(lists, filtered{"sales " + string(state), chooseIndex(state != "", "conversions_by_state", "conversions_by_age"),
 			storage.SaleStatements("shop", state, page), false})
 	}
 	for _, state := range []invoice.RefundState{"", invoice.RefundReady} {
 		for _, after := range []invoice.Position{{}, {CreatedAt: noon, ID: "r9"}} {
-			lists = append(lists, filtered{"refunds " + string(state), indexOf(state != "", "refunds_by_state", "refunds_by_merchant"),
+			lists = append(lists, filtered{"refunds " + string(state), chooseIndex(state != "", "refunds_by_state", "refunds_by_merchant"),
 				storage.RefundStatements(state, after, page), false})
 		}
 	}
@@ -141,8 +141,9 @@ func filteredInvoices(page int) (lists []filtered) {
 	return lists
 }
 
-func indexOf(filter bool, with, without string) string {
-	if filter {
+// chooseIndex returns the index that a list uses with its filter or without it.
+func chooseIndex(isFiltered bool, with, without string) string {
+	if isFiltered {
 		return with
 	}
 	return without

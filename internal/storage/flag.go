@@ -30,7 +30,7 @@ func (r invoiceRow) flags() ([]string, error) {
 	return flags, nil
 }
 
-// saveFlags writes the flags and the status of an invoice where they changed, and counts the invoice. For
+// saveFlags writes the flags and the status of an invoice if they changed, and updates the tallies. For
 // a new invoice, before has only the status Created. Most changes write nothing. On PostgreSQL the rows of
 // tallies are locked last in a transaction, before only those of day_sum_zones and day_sums, and in one order, so that no two
 // transactions wait for each other.
@@ -58,5 +58,5 @@ func saveFlags(ctx context.Context, q querier, before, after invoiceRow) error {
 			return fmt.Errorf("write flag %s of invoice: %w", flag, err)
 		}
 	}
-	return recount(ctx, q, after, tallyRows(before.status, had), tallyRows(after.status, has))
+	return updateTallies(ctx, q, after, tallyRows(before.status, had), tallyRows(after.status, has))
 }

@@ -91,13 +91,13 @@ func TestCreateInvoice_stops_when_no_caller_waits(t *testing.T) {
 				t.Errorf("got error %v, want %v", err, context.Canceled)
 			}
 		})
-		for s.AtWork() == 0 || s.Waiting() != i {
+		for s.RunningGroups() == 0 || s.Waiting() != i {
 			runtime.Gosched()
 		}
 	}
 	cancel()
 	group.Wait()
-	for s.AtWork() > 0 {
+	for s.RunningGroups() > 0 {
 		runtime.Gosched()
 	}
 	if err := other.Rollback(); err != nil {
@@ -112,19 +112,19 @@ func TestCreateInvoice_stops_when_no_caller_waits(t *testing.T) {
 // blockWriter begins a creation that blocks the merchant's other creations until release is called.
 func blockWriter(t *testing.T, s *storage.Storage) (release func()) {
 	t.Helper()
-	started, isHeld := make(chan struct{}), make(chan struct{})
+	started, released := make(chan struct{}), make(chan struct{})
 	c := creation("first", "shop")
 	build := c.Build
 	c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
 		close(started)
-		<-isHeld
+		<-released
 		return build(next)
 	}
 	var group sync.WaitGroup
 	group.Go(func() { create(t, s, c) })
 	<-started
 	return func() {
-		close(isHeld)
+		close(released)
 		group.Wait()
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"chequer/internal/invoice"
 )
 
-// keptFor is the time for which an idempotency key leads to the invoice made with it.
-const keptFor = 24 * time.Hour
+// idempotencyTTL is the time for which an idempotency key leads to the invoice made with it.
+const idempotencyTTL = 24 * time.Hour
 
 // claimKey claims a creation's idempotency key, or returns the invoice that was made with it. It returns
 // invoice.ErrConflict if the key was used with another body. It waits for a concurrent creation with the
@@ -25,7 +25,7 @@ func claimKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID str
 		ON CONFLICT (merchant_id, namespace, key) DO UPDATE SET
 			body_hash = excluded.body_hash, invoice_id = NULL, created_at = excluded.created_at
 		WHERE idempotency.created_at <= $6`,
-		c.MerchantID, c.Key.Namespace, c.Key.Value, c.BodyHash, c.At.UnixMilli(), c.At.Add(-keptFor).UnixMilli())
+		c.MerchantID, c.Key.Namespace, c.Key.Value, c.BodyHash, c.At.UnixMilli(), c.At.Add(-idempotencyTTL).UnixMilli())
 	if err != nil {
 		return "", fmt.Errorf("claim idempotency key: %w", err)
 	}
@@ -43,7 +43,7 @@ func findKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID stri
 	err = q.QueryRowContext(ctx, `
 		SELECT body_hash, invoice_id FROM idempotency
 		WHERE merchant_id = $1 AND namespace = $2 AND key = $3 AND created_at > $4`,
-		c.MerchantID, c.Key.Namespace, c.Key.Value, c.At.Add(-keptFor).UnixMilli()).Scan(&bodyHash, &id)
+		c.MerchantID, c.Key.Namespace, c.Key.Value, c.At.Add(-idempotencyTTL).UnixMilli()).Scan(&bodyHash, &id)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return "", invoice.ErrNotFound

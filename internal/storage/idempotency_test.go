@@ -164,9 +164,9 @@ func TestUseNonce_accepts_a_nonce_once(t *testing.T) {
 			{"key", "n1", ttl, true},
 			{"key", "n1", ttl + time.Second, false},
 		} {
-			fresh, err := s.UseNonce(t.Context(), test.key, test.nonce, noon.Add(test.after), ttl)
-			if err != nil || fresh != test.want {
-				t.Errorf("UseNonce(%s, %s) after %s: got %v, %v, want %v", test.key, test.nonce, test.after, fresh, err, test.want)
+			isNew, err := s.UseNonce(t.Context(), test.key, test.nonce, noon.Add(test.after), ttl)
+			if err != nil || isNew != test.want {
+				t.Errorf("UseNonce(%s, %s) after %s: got %v, %v, want %v", test.key, test.nonce, test.after, isNew, err, test.want)
 			}
 		}
 		create(t, s, keyed("a", "key", "hash"))
@@ -182,7 +182,7 @@ func TestUseNonce_accepts_a_nonce_once(t *testing.T) {
 	})
 }
 
-func TestUseNonce_is_fresh_for_one_of_many_callers(t *testing.T) {
+func TestUseNonce_is_new_for_one_of_many_callers(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		other := open(t, url)
 		var mu sync.Mutex
@@ -207,7 +207,7 @@ func TestUseNonce_is_fresh_for_one_of_many_callers(t *testing.T) {
 		}
 		group.Wait()
 		if accepted != 1 {
-			t.Errorf("fresh for %d callers, want 1", accepted)
+			t.Errorf("new for %d callers, want 1", accepted)
 		}
 	})
 }

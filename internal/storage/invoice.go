@@ -22,14 +22,14 @@ func (s *Storage) CreateInvoice(ctx context.Context, c invoice.Creation) (inv *i
 		s.shared.forget()
 		result, err = answer(ctx, share, create)
 	}
-	if known, ok := errors.AsType[*madeError](err); ok {
+	if known, ok := errors.AsType[*existingInvoiceError](err); ok {
 		inv, err = s.Invoice(ctx, known.invoiceID)
 		return inv, true, err
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	s.shared.committed(result.shared)
+	s.shared.markCommitted(result.shared)
 	s.prune(ctx, c.At)
 	return result.invoice, false, nil
 }
@@ -40,10 +40,10 @@ type created struct {
 	shared  *sharedTerms
 }
 
-// madeError rolls back a creation whose idempotency key or order leads to an existing invoice.
-type madeError struct{ invoiceID string }
+// existingInvoiceError rolls back a creation whose idempotency key or order leads to an existing invoice.
+type existingInvoiceError struct{ invoiceID string }
 
-func (e *madeError) Error() string { return "made before: " + e.invoiceID }
+func (e *existingInvoiceError) Error() string { return "the invoice exists already: " + e.invoiceID }
 
 // Replay implements invoice.Storage.
 func (s *Storage) Replay(ctx context.Context, c invoice.Creation) (*invoice.Invoice, error) {
@@ -55,7 +55,7 @@ func (s *Storage) Replay(ctx context.Context, c invoice.Creation) (*invoice.Invo
 }
 
 // create builds and writes an invoice, unless its idempotency key or order leads to an existing
-// one: *madeError. It returns the invoice as later readers get it, without reading it back, which
+// one: *existingInvoiceError. It returns the invoice as later readers get it, without reading it back, which
 // would cost as much as writing it.
 func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (created, error) {
 	position, err := takePositions(ctx, q, c.MerchantID, 1)
@@ -70,12 +70,12 @@ func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (cr
 		return created{}, err
 	}
 	if known != "" {
-		return created{}, &madeError{known}
+		return created{}, &existingInvoiceError{known}
 	}
 	if err := s.checkUnpaidLimits(ctx, q, c); err != nil {
 		return created{}, err
 	}
-	if err := s.takeUse(ctx, q, c); err != nil {
+	if err := s.checkLinkUses(ctx, q, c); err != nil {
 		return created{}, err
 	}
 	if err := takeNonce(ctx, q, c); err != nil {
@@ -98,20 +98,20 @@ func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (cr
 }
 
 // insert writes a new invoice with all its rows.
-func (s *Storage) insert(ctx context.Context, q querier, c invoice.Creation, inv *invoice.Invoice, made record, position int64) error {
-	if err := s.shared.save(ctx, q, made.shared); err != nil {
+func (s *Storage) insert(ctx context.Context, q querier, c invoice.Creation, inv *invoice.Invoice, r record, position int64) error {
+	if err := s.shared.save(ctx, q, r.shared); err != nil {
 		return err
 	}
-	if err := made.row.insert(ctx, q, termsToColumns(inv.Terms)); err != nil {
+	if err := r.row.insert(ctx, q, termsToColumns(inv.Terms)); err != nil {
 		return fmt.Errorf("write invoice: %w", err)
 	}
-	if err := saveFlags(ctx, q, invoiceRow{status: string(invoice.Created)}, made.row); err != nil {
+	if err := saveFlags(ctx, q, invoiceRow{status: string(invoice.Created)}, r.row); err != nil {
 		return err
 	}
-	if err := s.saveDaySums(ctx, q, move{after: made.row.addend()}); err != nil {
+	if err := s.saveDaySums(ctx, q, addendChange{after: r.row.addend()}); err != nil {
 		return err
 	}
-	if err := saveTransfers(ctx, q, nil, made.transfers); err != nil {
+	if err := saveTransfers(ctx, q, nil, r.transfers); err != nil {
 		return err
 	}
 	if err := saveSpends(ctx, q, nil, inv); err != nil {
@@ -123,7 +123,7 @@ func (s *Storage) insert(ctx context.Context, q querier, c invoice.Creation, inv
 	if err := keepOrder(ctx, q, c.Order, inv.ID); err != nil {
 		return err
 	}
-	if err := keepUse(ctx, q, c.Link, made.row); err != nil {
+	if err := addLinkUse(ctx, q, c.Link, r.row); err != nil {
 		return err
 	}
 	if err := keepEvidence(ctx, q, c); err != nil {
@@ -158,16 +158,16 @@ func (s *Storage) Invoice(ctx context.Context, id string) (*invoice.Invoice, err
 	return found.invoice()
 }
 
-// evaluations is the number of attempts in which UpdateInvoice decides outside of the write
+// optimisticAttempts is the number of attempts in which UpdateInvoice decides outside of the write
 // transaction. After that it locks the invoice first.
-const evaluations = 3
+const optimisticAttempts = 3
 
 // UpdateInvoice implements invoice.Storage. On SQLite all writes wait for each other, so decide
 // runs outside of the transaction on an invoice read before. The transaction only compares the
 // revision of the invoice and writes the rows that changed. If the invoice was written in the
 // meantime, everything is repeated.
 func (s *Storage) UpdateInvoice(ctx context.Context, id string, lease invoice.Lease, decide func(*invoice.Invoice) error) (*invoice.Invoice, error) {
-	for range evaluations {
+	for range optimisticAttempts {
 		inv, err := s.tryUpdate(ctx, id, lease, decide)
 		if !errors.Is(err, errChanged) {
 			return inv, err
@@ -193,8 +193,8 @@ func (s *Storage) UpdateInvoice(ctx context.Context, id string, lease invoice.Le
 	return updated.invoice()
 }
 
-// writeChange writes a change of an invoice. If an account, an API key or a command made it, the audit log
-// has an entry; what networks and time change is in the invoice's events.
+// writeChange writes a change of an invoice. If an account, an API key or a command made the change, it adds an
+// entry to the audit log. Changes by networks and by the passage of time are in the invoice's events only.
 func (s *Storage) writeChange(ctx context.Context, q querier, c change) error {
 	if err := s.writeRows(ctx, q, c); err != nil || !c.differs() || recorderOf(ctx).actor.Kind == audit.System {
 		return err
@@ -206,8 +206,8 @@ func (s *Storage) writeChange(ctx context.Context, q querier, c change) error {
 // errChanged means that an invoice was written after it was read.
 var errChanged = errors.New("the invoice changed since it was read")
 
-// tryUpdate reads an invoice, lets decide change it, and writes the result if the invoice has not
-// changed since; errChanged.
+// tryUpdate reads an invoice, lets decide change it, and writes the result. It returns errChanged if the invoice
+// was written since it was read.
 func (s *Storage) tryUpdate(ctx context.Context, id string, lease invoice.Lease, decide func(*invoice.Invoice) error) (*invoice.Invoice, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -269,7 +269,7 @@ func (s *Storage) evaluate(before record, decide func(*invoice.Invoice) error) (
 	return c, nil
 }
 
-// differs reports whether there is anything to write.
+// differs reports whether there are rows or events to write.
 func (c change) differs() bool {
 	return c.after.row != c.before.row || !slices.Equal(c.after.transfers, c.before.transfers) ||
 		!slices.Equal(c.after.sales, c.before.sales) || !slices.Equal(c.after.refunds, c.before.refunds) || len(c.inv.Events) > 0
@@ -302,24 +302,24 @@ func (s *Storage) writeRows(ctx context.Context, q querier, c change) error {
 	if err := saveEvidence(ctx, q, c.inv.Quote().Evidence, c.inv.Evidence); err != nil {
 		return err
 	}
-	if err := announce(ctx, q, c.inv, c.after.row.expiresAt != c.before.row.expiresAt); err != nil {
+	if err := saveEvents(ctx, q, c.inv, c.after.row.expiresAt != c.before.row.expiresAt); err != nil {
 		return err
 	}
 	if err := s.saveCase(ctx, q, c.before.row, c.after.row); err != nil {
 		return err
 	}
-	if err := saveUse(ctx, q, c.before.row, c.after.row); err != nil {
+	if err := updateLinkUses(ctx, q, c.before.row, c.after.row); err != nil {
 		return err
 	}
 	if err := saveFlags(ctx, q, c.before.row, c.after.row); err != nil {
 		return err
 	}
-	return s.saveDaySums(ctx, q, move{c.before.row.addend(), c.after.row.addend()})
+	return s.saveDaySums(ctx, q, addendChange{c.before.row.addend(), c.after.row.addend()})
 }
 
-// announce writes the events of a change and, if there is a new quote, the destinations with the new
+// saveEvents writes the events of a change and, if there is a new quote, the destinations with the new
 // time until which they are watched.
-func announce(ctx context.Context, q querier, inv *invoice.Invoice, requoted bool) error {
+func saveEvents(ctx context.Context, q querier, inv *invoice.Invoice, requoted bool) error {
 	if len(inv.Events) == 0 && !requoted {
 		return nil
 	}

@@ -27,7 +27,7 @@ type keyRow struct {
 func sealKey(box *seal.Box, k merchant.Key) keyRow {
 	r := keyRow{
 		id: k.ID, merchantID: k.MerchantID, key: k.Key,
-		secret: box.Seal(keySecret(k.ID), []byte(k.Secret)),
+		secret: box.Seal(keySecretPurpose(k.ID), []byte(k.Secret)),
 		mode:   string(k.Mode), scopes: listText(k.Scopes), label: k.Label,
 		createdAt: k.CreatedAt.UnixMilli(), usedAt: millis(k.UsedAt), revokedAt: millis(k.RevokedAt),
 	}
@@ -40,7 +40,7 @@ func (r keyRow) unseal(box *seal.Box) (merchant.Key, error) {
 	if !box.Check(r.mac, "api_keys", r.fields()...) {
 		return merchant.Key{}, fmt.Errorf("API key %s: %w", r.id, merchant.ErrTampered)
 	}
-	secret, err := box.Open(keySecret(r.id), r.secret)
+	secret, err := box.Open(keySecretPurpose(r.id), r.secret)
 	if err != nil {
 		return merchant.Key{}, fmt.Errorf("API key %s: %w", r.id, err)
 	}
@@ -125,8 +125,8 @@ func readKeyRow(row scanner) (r keyRow, err error) {
 	return r, err
 }
 
-// keySecret returns the purpose for which a key's secret is sealed.
-func keySecret(id string) string { return "api_keys secret " + id }
+// keySecretPurpose returns the purpose for which a key's secret is sealed.
+func keySecretPurpose(id string) string { return "api_keys secret " + id }
 
 // nullText returns a column as a field of a MAC, "" if it is NULL.
 func nullText(ms sql.Null[int64]) string {

@@ -20,8 +20,8 @@ import (
 // renewal is the state of a lease: a change means that its holder is alive.
 type renewal struct{ epoch, count int64 }
 
-// waiting identifies a process that waits for a lease.
-type waiting struct {
+// waiter identifies a process that waits for a lease.
+type waiter struct {
 	network chain.ID
 	holder  string
 }
@@ -37,12 +37,12 @@ type observation struct {
 // It is safe for concurrent use.
 type observations struct {
 	mu   sync.Mutex
-	seen map[waiting]observation
+	seen map[waiter]observation
 }
 
 // expired returns the state in which a lease may be taken over, or the zero renewal, which no lease
 // has, if it must not be.
-func (o *observations) expired(w waiting, now time.Time, ttl time.Duration) renewal {
+func (o *observations) expired(w waiter, now time.Time, ttl time.Duration) renewal {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if seen, ok := o.seen[w]; ok && now.Sub(seen.since) >= ttl {
@@ -53,20 +53,20 @@ func (o *observations) expired(w waiting, now time.Time, ttl time.Duration) rene
 
 // note records the state in which a lease of another holder was read. If the clock
 // went back, the wait begins again.
-func (o *observations) note(w waiting, state renewal, now time.Time) {
+func (o *observations) note(w waiter, state renewal, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if seen, ok := o.seen[w]; ok && seen.renewal == state && !now.Before(seen.since) {
 		return
 	}
 	if o.seen == nil {
-		o.seen = map[waiting]observation{}
+		o.seen = map[waiter]observation{}
 	}
 	o.seen[w] = observation{state, now}
 }
 
 // forget deletes the observation of a lease.
-func (o *observations) forget(w waiting) {
+func (o *observations) forget(w waiter) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.seen, w)
@@ -74,7 +74,7 @@ func (o *observations) forget(w waiting) {
 
 // AcquireLease implements watcher.Storage.
 func (s *Storage) AcquireLease(ctx context.Context, network chain.ID, holder string, now time.Time, ttl time.Duration) (int64, error) {
-	w := waiting{network, holder}
+	w := waiter{network, holder}
 	expired := s.leases.expired(w, now, ttl)
 	type lease struct {
 		renewal
@@ -101,7 +101,7 @@ func (s *Storage) AcquireLease(ctx context.Context, network chain.ID, holder str
 
 // takeLease takes a lease that is free, already held by the caller or in the expired state;
 // otherwise it returns sql.ErrNoRows.
-func (s *Storage) takeLease(ctx context.Context, q querier, w waiting, expired renewal) (current renewal, err error) {
+func (s *Storage) takeLease(ctx context.Context, q querier, w waiter, expired renewal) (current renewal, err error) {
 	err = q.QueryRowContext(ctx, `
 		INSERT INTO networks (network, epoch, holder, renewals, clock_skew, sequence, cursor_height, cursor_hash, tip_height, tip_hash)
 		VALUES ($1, 1, $2, 1, $3, 0, 0, '', 0, '')

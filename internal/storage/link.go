@@ -47,13 +47,13 @@ func dropLinks(ctx context.Context, q querier, condition string, args ...any) er
 
 // Link implements merchant.LinkStorage.
 func (s *Storage) Link(ctx context.Context, slug string) (merchant.Link, error) {
-	l, err := readOne(ctx, s, wholeLink, "SELECT "+linkColumns+" FROM links WHERE slug = $1 AND removed_at IS NULL", slug)
+	l, err := readOne(ctx, s, readLinkColumns, "SELECT "+linkColumns+" FROM links WHERE slug = $1 AND removed_at IS NULL", slug)
 	return l, merchantNotFound(err, "read link")
 }
 
 // Links implements merchant.LinkStorage.
 func (s *Storage) Links(ctx context.Context, merchantID string) ([]merchant.Link, error) {
-	return readAll(ctx, s, "read links", wholeLink, "SELECT "+linkColumns+" FROM links WHERE merchant_id = $1 AND removed_at IS NULL ORDER BY created_at, slug", merchantID)
+	return readAll(ctx, s, "read links", readLinkColumns, "SELECT "+linkColumns+" FROM links WHERE merchant_id = $1 AND removed_at IS NULL ORDER BY created_at, slug", merchantID)
 }
 
 // RemovedLinks implements merchant.LinkStorage.
@@ -99,9 +99,9 @@ func (s *Storage) LinkUses(ctx context.Context, slug string) (int, error) {
 	return n, nil
 }
 
-// takeUse returns invoice.ErrLinkUsed if the link of a creation has reached its limit of invoices, and
-// merchant.ErrNotFound if it was removed in the meantime. It locks the link until the end of the transaction.
-func (s *Storage) takeUse(ctx context.Context, q querier, c invoice.Creation) error {
+// checkLinkUses returns invoice.ErrLinkUsed if the link of a creation has reached its limit of invoices, and
+// merchant.ErrNotFound if the link was removed in the meantime. It locks the link until the end of the transaction.
+func (s *Storage) checkLinkUses(ctx context.Context, q querier, c invoice.Creation) error {
 	if c.Link.Slug == "" {
 		return nil
 	}
@@ -117,8 +117,8 @@ func (s *Storage) takeUse(ctx context.Context, q querier, c invoice.Creation) er
 	return nil
 }
 
-// keepUse stores a new invoice of a link.
-func keepUse(ctx context.Context, q querier, l invoice.LinkUse, inv invoiceRow) error {
+// addLinkUse stores a new invoice of a link.
+func addLinkUse(ctx context.Context, q querier, l invoice.LinkUse, inv invoiceRow) error {
 	if l.Slug == "" {
 		return nil
 	}
@@ -126,19 +126,19 @@ func keepUse(ctx context.Context, q querier, l invoice.LinkUse, inv invoiceRow) 
 	if err != nil {
 		return fmt.Errorf("keep use of link: %w", err)
 	}
-	return countUse(ctx, q, l.Slug, inv, 1)
+	return addToLinkUses(ctx, q, l.Slug, inv, 1)
 }
 
-// saveUse counts an invoice of a link whose status changed. On PostgreSQL the row of the link is locked before
+// updateLinkUses counts an invoice of a link whose status changed. On PostgreSQL the row of the link is locked before
 // those of tallies.
-func saveUse(ctx context.Context, q querier, before, after invoiceRow) error {
+func updateLinkUses(ctx context.Context, q querier, before, after invoiceRow) error {
 	switch was, is := usesLink(before.status), usesLink(after.status); {
 	case was == is || after.origin != string(invoice.FromLink):
 		return nil
 	case is:
-		return countUse(ctx, q, after.originID, after, 1)
+		return addToLinkUses(ctx, q, after.originID, after, 1)
 	default:
-		return countUse(ctx, q, after.originID, after, -1)
+		return addToLinkUses(ctx, q, after.originID, after, -1)
 	}
 }
 
@@ -151,8 +151,8 @@ func usesLink(status string) bool {
 	return false
 }
 
-// countUse adds a number to the uses of a link, unless the link was removed since the invoice was created.
-func countUse(ctx context.Context, q querier, slug string, inv invoiceRow, n int) error {
+// addToLinkUses adds a number to the uses of a link, unless the link was removed since the invoice was created.
+func addToLinkUses(ctx context.Context, q querier, slug string, inv invoiceRow, n int) error {
 	_, err := q.ExecContext(ctx, `
 		UPDATE links SET uses = uses + $3
 		WHERE slug = $1 AND EXISTS (SELECT 1 FROM link_uses WHERE slug = $1 AND invoice_id = $2)`, slug, inv.id, n)
@@ -216,8 +216,8 @@ func readLink(row scanner, more ...any) (l merchant.Link, err error) {
 	return l, err
 }
 
-// wholeLink is readLink without further columns.
-func wholeLink(row scanner) (merchant.Link, error) { return readLink(row) }
+// readLinkColumns is readLink without further columns.
+func readLinkColumns(row scanner) (merchant.Link, error) { return readLink(row) }
 
 // OrderedInvoice implements invoice.Storage.
 func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice.Invoice, error) {

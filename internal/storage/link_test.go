@@ -105,7 +105,7 @@ func TestRestoreLink(t *testing.T) {
 			t.Helper()
 			must(s.RemoveLink(ctx, "shop", merchant.Live, slug, at, at.Add(-time.Hour), unchecked[merchant.Link]))
 		}
-		removed := func(since time.Time, want ...merchant.RemovedLink) {
+		checkRemoved := func(since time.Time, want ...merchant.RemovedLink) {
 			t.Helper()
 			got, err := s.RemovedLinks(ctx, "shop", since, 10)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -120,8 +120,8 @@ func TestRestoreLink(t *testing.T) {
 		}
 
 		remove("tips", noon)
-		removed(noon, merchant.RemovedLink{Link: tips, RemovedAt: noon})
-		removed(noon.Add(time.Millisecond))
+		checkRemoved(noon, merchant.RemovedLink{Link: tips, RemovedAt: noon})
+		checkRemoved(noon.Add(time.Millisecond))
 		for name, use := range map[string]func() error{
 			"read": func() error { _, err := s.Link(ctx, "tips"); return err },
 			"change": func() error {
@@ -153,7 +153,7 @@ func TestRestoreLink(t *testing.T) {
 
 		remove("tips", noon)
 		must(s.CreateLink(ctx, merchant.Link{Slug: "tips", MerchantID: "bakery", Mode: merchant.Live, Currency: "EUR", CreatedAt: noon}))
-		removed(noon)
+		checkRemoved(noon)
 		restore("shop", merchant.Live, noon, merchant.ErrNotFound)
 
 		tips.Slug = "old"
@@ -162,7 +162,7 @@ func TestRestoreLink(t *testing.T) {
 		must(s.CreateLink(ctx, tips))
 		remove("old", noon)
 		remove("new", noon.Add(2*time.Hour))
-		removed(time.UnixMilli(0), merchant.RemovedLink{Link: tips, RemovedAt: noon.Add(2 * time.Hour)})
+		checkRemoved(time.UnixMilli(0), merchant.RemovedLink{Link: tips, RemovedAt: noon.Add(2 * time.Hour)})
 	})
 }
 
@@ -344,8 +344,8 @@ func TestCreateInvoice_for_one_order_makes_one_invoice_concurrently(t *testing.T
 		var group sync.WaitGroup
 		for i := range 32 {
 			group.Go(func() {
-				in := []*storage.Storage{s, other}[i%2]
-				if _, _, err := in.CreateInvoice(t.Context(), ordered(fmt.Sprint("i", i), invoice.Order{KeyID: "k1", ID: "1042"})); err != nil {
+				process := []*storage.Storage{s, other}[i%2]
+				if _, _, err := process.CreateInvoice(t.Context(), ordered(fmt.Sprint("i", i), invoice.Order{KeyID: "k1", ID: "1042"})); err != nil {
 					t.Error(err)
 				}
 			})

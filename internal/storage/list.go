@@ -96,23 +96,23 @@ func (s *Storage) readPage(ctx context.Context, q querier, p page) ([]record, er
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	records, bySummary := make([]record, len(rows)), map[string]*record{}
-	var sold, refunded bool
+	records, byID := make([]record, len(rows)), map[string]*record{}
+	var hasSales, hasRefunds bool
 	for i, row := range rows {
 		shared, err := s.shared.read(ctx, q, row)
 		if err != nil {
 			return nil, fmt.Errorf("invoice %s: %w", row.id, err)
 		}
 		records[i] = record{row: row, shared: shared}
-		bySummary[row.id] = &records[i]
-		sold, refunded = sold || row.conversions > 0, refunded || row.refunds > 0
+		byID[row.id] = &records[i]
+		hasSales, hasRefunds = hasSales || row.conversions > 0, hasRefunds || row.refunds > 0
 	}
 	transfers, err := list(ctx, q, readTransferColumns, p.transfers.text, p.transfers.args...)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range transfers {
-		r := bySummary[t.invoiceID]
+		r := byID[t.invoiceID]
 		if r == nil {
 			return nil, fmt.Errorf("transfers of invoice %s: the page changed while it was read", t.invoiceID)
 		}
@@ -127,21 +127,21 @@ func (s *Storage) readPage(ctx context.Context, q querier, p page) ([]record, er
 			records[i].spends = spends
 		}
 	}
-	if sold {
+	if hasSales {
 		sales, err := list(ctx, q, readSaleColumns, p.sales.text, p.sales.args...)
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range sales {
-			bySummary[c.invoiceID].sales = append(bySummary[c.invoiceID].sales, c)
+			byID[c.invoiceID].sales = append(byID[c.invoiceID].sales, c)
 		}
 	}
-	if !refunded {
+	if !hasRefunds {
 		return records, nil
 	}
 	refunds, err := list(ctx, q, readRefundColumns, p.refunds.text, p.refunds.args...)
 	for _, r := range refunds {
-		bySummary[r.invoiceID].refunds = append(bySummary[r.invoiceID].refunds, r)
+		byID[r.invoiceID].refunds = append(byID[r.invoiceID].refunds, r)
 	}
 	return records, err
 }

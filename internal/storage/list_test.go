@@ -194,18 +194,18 @@ func TestInvoices_filters(t *testing.T) {
 func TestInvoices_number_of_statements(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		f := invoice.Filter{MerchantID: "shop", Mode: invoice.Live}
-		want := func(name string, invoices, summaries, lines int) {
+		check := func(name string, wantInvoices, wantSummaries, wantLines int) {
 			t.Helper()
-			w, n, l, err := s.CountStatements(t.Context(), f, 10)
-			if got, want := [3]int{w, n, l}, [3]int{invoices, summaries, lines}; err != nil || got != want {
+			invoices, summaries, lines, err := s.CountStatements(t.Context(), f, 10)
+			if got, want := [3]int{invoices, summaries, lines}, [3]int{wantInvoices, wantSummaries, wantLines}; err != nil || got != want {
 				t.Errorf("%s: %d statements, error %v, want %d", name, got, err, want)
 			}
 		}
-		want("an empty page", 1, 1, 1)
+		check("an empty page", 1, 1, 1)
 		for _, id := range []string{"a", "b", "c"} {
 			create(t, s, creation(id, "shop"))
 		}
-		want("without transfers", 2, 1, 1)
+		check("without transfers", 2, 1, 1)
 		for _, id := range []string{"a", "b"} {
 			_, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
 				inv.Transfers = []invoice.Transfer{{
@@ -220,7 +220,7 @@ func TestInvoices_number_of_statements(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want("with transfers, sales and refunds", 5, 1, 2)
+		check("with transfers, sales and refunds", 5, 1, 2)
 	})
 }
 

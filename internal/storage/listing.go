@@ -45,7 +45,7 @@ const (
 // selectors returns the selectors of a filter, the one with the fewest invoices first.
 func selectors(f invoice.Filter) []selector {
 	to, destinations := destinationsCondition(f.Scripts)
-	source := f.Origin.ID != "" && f.Origin.Kind != invoice.FromAPI
+	bySource := f.Origin.ID != "" && f.Origin.Kind != invoice.FromAPI // the index of sources has no API keys
 	return []selector{
 		{isSet: f.Tx != "", condition: "id IN (SELECT invoice_id FROM transfers WHERE tx = ? AND tx <> '')", values: []any{f.Tx}, from: fromParts},
 		{isSet: f.Scripts != nil, condition: to, values: destinations, from: fromParts},
@@ -54,13 +54,13 @@ func selectors(f invoice.Filter) []selector {
 		{isSet: !f.Price.IsZero(), condition: "price = ? AND currency = ?", values: priceValues(f), indexed: "price = ?"},
 		{isSet: f.Exception != "", condition: "flag = ?", values: []any{string(f.Exception)}, from: fromFlags},
 		{isSet: f.NeedsDecision, condition: "flag = ?", values: []any{decisionFlag}, from: fromFlags},
-		{isSet: source, condition: "origin_id = ? AND origin = ? AND origin_id <> '' AND origin <> 'api'", values: []any{f.Origin.ID, string(f.Origin.Kind)},
+		{isSet: bySource, condition: "origin_id = ? AND origin = ? AND origin_id <> '' AND origin <> 'api'", values: []any{f.Origin.ID, string(f.Origin.Kind)},
 			indexed: "origin_id = ? AND origin_id <> '' AND origin <> 'api'"},
 		{isSet: f.PaidAsset != "", condition: "paid_asset = ? AND paid_asset <> '' AND COALESCE(status = 'paid', FALSE)", values: []any{f.PaidAsset},
 			indexed: "paid_asset = ? AND paid_asset <> ''"},
 		{isSet: selectsStatus(f), condition: statusCondition, values: []any{string(f.Status)}},
-		{isSet: f.Origin.Kind != "" && !source, condition: "origin = ?", values: []any{string(f.Origin.Kind)}},
-		{isSet: f.Origin.ID != "" && !source, condition: "COALESCE(origin_id = ?, FALSE)", values: []any{f.Origin.ID}, from: fromNone},
+		{isSet: f.Origin.Kind != "" && !bySource, condition: "origin = ?", values: []any{string(f.Origin.Kind)}},
+		{isSet: f.Origin.ID != "" && !bySource, condition: "COALESCE(origin_id = ?, FALSE)", values: []any{f.Origin.ID}, from: fromNone},
 	}
 }
 
@@ -88,12 +88,12 @@ func destinationsCondition(scripts []invoice.Script) (condition fragment, values
 	for _, s := range scripts {
 		values = append(values, string(s.Network), s.Script)
 	}
-	const one = "SELECT invoice_id FROM destinations WHERE network = ? AND script = ?"
-	return "id IN (" + one + fragment(strings.Repeat(" UNION ALL "+one, len(scripts)-1)) + ")", values
+	const selectOne = "SELECT invoice_id FROM destinations WHERE network = ? AND script = ?"
+	return "id IN (" + selectOne + fragment(strings.Repeat(" UNION ALL "+selectOne, len(scripts)-1)) + ")", values
 }
 
-// bounds returns the conditions of the part of the list that a page may have. There is one upper bound, the lower
-// one of the position and of the filter's end, since SQLite searches an index with only one.
+// bounds returns the conditions of the part of the list that a page may have. There is a single upper bound, the
+// earlier of the position and the filter's end, since SQLite uses only one upper bound in the search of an index.
 func bounds(f invoice.Filter, after invoice.Position, id fragment) []filter {
 	last, lastID := after.CreatedAt.UnixMilli(), after.ID
 	bounded := after != (invoice.Position{})
@@ -106,12 +106,12 @@ func bounds(f invoice.Filter, after invoice.Position, id fragment) []filter {
 	}
 }
 
-// newListing returns the listing of a page. The selector with the number drives it; none if it is -1.
+// newListing returns the listing of a page. driver is the number of the selector that drives the listing; -1 = none.
 func newListing(f invoice.Filter, after invoice.Position, limit, driver int) listing {
 	args := []any{f.MerchantID, string(f.Mode), limit}
 	all := selectors(f)
 	if driver >= 0 && all[driver].from == fromFlags {
-		return flagged(f, all, driver, args, bounds(f, after, "invoice_id")...)
+		return flaggedListing(f, all, driver, args, bounds(f, after, "invoice_id")...)
 	}
 	filters, merchant := bounds(f, after, "id"), "merchant_id = $1"
 	for i, s := range all {
@@ -129,9 +129,9 @@ func newListing(f invoice.Filter, after invoice.Position, limit, driver int) lis
 	return listing{" FROM invoices WHERE " + merchant + " AND mode = $2" + where + " ORDER BY created_at DESC, id DESC LIMIT $3", args}
 }
 
-// flagged returns the listing of a filter that a flag drives. The flags have the status and the time of
+// flaggedListing returns the listing of a filter that a flag drives. The flags have the status and the time of
 // the invoice, so that other filters are the only reason to read the invoice.
-func flagged(f invoice.Filter, selectors []selector, driver int, args []any, bounds ...filter) listing {
+func flaggedListing(f invoice.Filter, selectors []selector, driver int, args []any, bounds ...filter) listing {
 	flags, args := conditions(args, append(bounds,
 		filterIf(true, selectors[driver].condition, selectors[driver].values...),
 		filterIf(f.Status != "", statusCondition, string(f.Status)))...)
@@ -154,8 +154,8 @@ func (l listing) invoices(columns string) statement {
 	return statement{"SELECT " + columns + l.text, l.args}
 }
 
-// withText returns a statement for other rows of the invoices of the page. In its text, PAGE stands for their
-// identifiers.
+// withText returns a statement for other rows of the invoices of the page. It replaces PAGE in the text by the
+// statement that selects the identifiers of these invoices.
 func (l listing) withText(text string) statement {
 	return statement{strings.Replace(text, "PAGE", "(SELECT id"+l.text+")", 1), l.args}
 }

@@ -17,9 +17,9 @@ import (
 	"chequer/internal/storage/backup"
 )
 
-// shop is a database with a file of index marks, which is closed and opened as by a stop and a
+// markedDatabase is a database with a file of index marks, which is closed and opened as by a stop and a
 // start of the server.
-type shop struct {
+type markedDatabase struct {
 	t       *testing.T
 	url     string
 	marks   string
@@ -27,13 +27,14 @@ type shop struct {
 	log     *logtest.Journal
 }
 
-// index opens the database, creates an invoice, closes the database and returns the index.
-func (s *shop) index() uint32 {
+// allocateIndex opens the database, creates an invoice, closes the database and returns the index.
+func (s *markedDatabase) allocateIndex() uint32 {
 	s.t.Helper()
-	return s.indexes(1)[0]
+	return s.allocateIndexes(1)[0]
 }
 
-func (s *shop) indexes(count int) []uint32 {
+// allocateIndexes is allocateIndex for several invoices that are created without a stop in between.
+func (s *markedDatabase) allocateIndexes(count int) []uint32 {
 	s.t.Helper()
 	store, err := storage.Open(context.Background(), s.url, box(s.t, 1), storage.Options{
 		IndexMarks: s.marks, Log: slog.New(slog.NewTextHandler(s.log, nil)),
@@ -50,9 +51,9 @@ func (s *shop) indexes(count int) []uint32 {
 	return list
 }
 
-func newShop(t *testing.T, engine string) *shop {
+func newMarkedDatabase(t *testing.T, engine string) *markedDatabase {
 	t.Helper()
-	s := &shop{t: t, url: engines[engine](t), marks: filepath.Join(t.TempDir(), "indexes.json"), log: &logtest.Journal{}}
+	s := &markedDatabase{t: t, url: engines[engine](t), marks: filepath.Join(t.TempDir(), "indexes.json"), log: &logtest.Journal{}}
 	store, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -69,13 +70,13 @@ func TestIndexes_have_no_gaps_over_restarts(t *testing.T) {
 	for name := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, name)
+			s := newMarkedDatabase(t, name)
 			for want := range uint32(3) {
-				if got := s.index(); got != want {
+				if got := s.allocateIndex(); got != want {
 					t.Errorf("index after a restart = %d, want %d", got, want)
 				}
 			}
-			list := s.indexes(250)
+			list := s.allocateIndexes(250)
 			if first, last := list[0], list[249]; first != 3 || last != 252 {
 				t.Errorf("250 indexes run from %d to %d, want 3 to 252", first, last)
 			}
@@ -88,14 +89,14 @@ func TestIndexes_used_after_a_copy_are_not_used_twice(t *testing.T) {
 	for _, createdAfter := range []int{1, 7, 8, 9, 40, 99, 100, 101, 300} { // invoices made after the copy
 		t.Run(fmt.Sprint(createdAfter), func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, "sqlite")
-			s.indexes(5)
+			s := newMarkedDatabase(t, "sqlite")
+			s.allocateIndexes(5)
 			path := s.url[len("sqlite:"):]
 			older, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			used := s.indexes(createdAfter)
+			used := s.allocateIndexes(createdAfter)
 			for _, side := range []string{"-wal", "-shm"} {
 				_ = os.Remove(path + side)
 			}
@@ -103,7 +104,7 @@ func TestIndexes_used_after_a_copy_are_not_used_twice(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.created += 1000 // IDs that differ from those of the lost invoices
-			if got := s.index(); got <= used[len(used)-1] {
+			if got := s.allocateIndex(); got <= used[len(used)-1] {
 				t.Errorf("the next index is %d, although %d was used", got, used[len(used)-1])
 			}
 			if !s.log.Contains("destination indexes skipped") {
@@ -116,24 +117,24 @@ func TestIndexes_used_after_a_copy_are_not_used_twice(t *testing.T) {
 // A wallet that was added after the copy was made has a mark, too.
 func TestIndexes_of_a_wallet_added_after_the_copy_are_not_used_twice(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, "sqlite")
+	s := newMarkedDatabase(t, "sqlite")
 	path := s.url[len("sqlite:"):]
 	older, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.indexes(3)
+	s.allocateIndexes(3)
 	if err := os.WriteFile(path, older, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.index(); got != 3 {
+	if got := s.allocateIndex(); got != 3 {
 		t.Errorf("the next index is %d, want 3", got)
 	}
 }
 
-// crash copies a database and its marks from the disk while a server runs, and returns a shop with the
-// copies, which are in the state that a crash would leave.
-func (s *shop) crash() *shop {
+// crash copies a database and its marks from the disk while a server runs, and returns the copies, which are in the
+// state that a crash would leave.
+func (s *markedDatabase) crash() *markedDatabase {
 	s.t.Helper()
 	folder := s.t.TempDir()
 	after := *s
@@ -158,15 +159,15 @@ func (s *shop) crash() *shop {
 // little traffic must skip fewer indexes.
 func TestIndexes_skipped_after_a_crash_are_few(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, "sqlite")
-	s.indexes(7) // up to a clean stop
+	s := newMarkedDatabase(t, "sqlite")
+	s.allocateIndexes(7) // up to a clean stop
 	store, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
 	create(t, store, creation("last", "shop"))
-	if got := s.crash().index(); got < 8 || got > 16 {
+	if got := s.crash().allocateIndex(); got < 8 || got > 16 {
 		t.Errorf("the index after a crash is %d, want 8 to 16", got)
 	}
 }
@@ -174,23 +175,23 @@ func TestIndexes_skipped_after_a_crash_are_few(t *testing.T) {
 // A process that stops while another process runs must not lower the marks of the other process.
 func TestMarks_of_running_servers_are_kept_at_a_stop(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, "sqlite")
+	s := newMarkedDatabase(t, "sqlite")
 	running, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
 	if err != nil {
 		t.Fatal(err)
 	}
 	create(t, running, creation("first", "shop"))
-	if got := s.index(); got != 1 { // in another process that starts and stops
+	if got := s.allocateIndex(); got != 1 { // in another process that starts and stops
 		t.Errorf("the second index is %d, want 1", got)
 	}
 	create(t, running, creation("third", "shop"))
-	if got := s.crash().index(); got < 3 {
+	if got := s.crash().allocateIndex(); got < 3 {
 		t.Errorf("the index after a crash is %d, although 2 was used", got)
 	}
 	if err := running.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.index(); got != 3 {
+	if got := s.allocateIndex(); got != 3 {
 		t.Errorf("the index after the last clean stop is %d, want 3", got)
 	}
 }
@@ -201,8 +202,8 @@ func TestIndexes_are_not_used_twice_after_a_stop_during_creations(t *testing.T) 
 	for name := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			shop := newShop(t, name)
-			store, err := storage.Open(t.Context(), shop.url, box(t, 1), storage.Options{IndexMarks: shop.marks})
+			s := newMarkedDatabase(t, name)
+			store, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -227,7 +228,7 @@ func TestIndexes_are_not_used_twice_after_a_stop_during_creations(t *testing.T) 
 				t.Error(err)
 			}
 			group.Wait()
-			text, err := os.ReadFile(shop.marks)
+			text, err := os.ReadFile(s.marks)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,7 +236,7 @@ func TestIndexes_are_not_used_twice_after_a_stop_during_creations(t *testing.T) 
 			if err := json.Unmarshal(text, &marks); err != nil {
 				t.Fatal(err)
 			}
-			next := rows(t, shop.url, "SELECT CAST(next AS TEXT) FROM counters WHERE name = 'shop/BTC'")
+			next := rows(t, s.url, "SELECT CAST(next AS TEXT) FROM counters WHERE name = 'shop/BTC'")
 			if got := fmt.Sprint(marks["shop/BTC"]); len(next) != 1 || got != next[0] {
 				t.Errorf("the mark is %s, want the counter %s", got, next)
 			}
@@ -254,15 +255,15 @@ func TestIndexes_are_skipped_when_the_marks_are_lost(t *testing.T) {
 	} {
 		t.Run(tt.engine, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, tt.engine)
-			s.indexes(3)
+			s := newMarkedDatabase(t, tt.engine)
+			s.allocateIndexes(3)
 			if err := os.Remove(s.marks); err != nil {
 				t.Fatal(err)
 			}
-			if got := s.index(); got != tt.want {
+			if got := s.allocateIndex(); got != tt.want {
 				t.Errorf("index without marks = %d, want %d", got, tt.want)
 			}
-			if got := s.index(); got != tt.want+1 {
+			if got := s.allocateIndex(); got != tt.want+1 {
 				t.Errorf("the index after it = %d, want %d", got, tt.want+1)
 			}
 		})
@@ -285,8 +286,8 @@ func TestMarks_that_are_damaged_stop_the_start(t *testing.T) {
 // database was not restored, so no index may be skipped.
 func TestIndexes_are_not_skipped_after_a_failed_commit(t *testing.T) {
 	t.Parallel()
-	shop := newShop(t, "sqlite")
-	store, err := storage.Open(t.Context(), shop.url, box(t, 1), storage.Options{IndexMarks: shop.marks})
+	s := newMarkedDatabase(t, "sqlite")
+	store, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +317,7 @@ func TestIndexes_are_not_skipped_after_a_failed_commit(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := shop.index(); got != 3 {
+	if got := s.allocateIndex(); got != 3 {
 		t.Errorf("the next index is %d, want 3", got)
 	}
 }
@@ -325,7 +326,7 @@ func TestIndexes_are_not_skipped_after_a_failed_commit(t *testing.T) {
 // Neither may reset the marks of the other.
 func TestMarks_of_another_server_are_kept(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, "sqlite")
+	s := newMarkedDatabase(t, "sqlite")
 	openOne := func() *storage.Storage {
 		t.Helper()
 		store, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
@@ -361,21 +362,25 @@ func TestMarks_of_another_server_are_kept(t *testing.T) {
 	}
 }
 
-func TestMarks_that_cannot_be_written_stop_the_start(t *testing.T) {
+func TestMarks_that_are_null_or_absent_begin_at_0(t *testing.T) {
 	t.Parallel()
-	for name, content := range map[string]string{"null": "null", "none": ""} {
+	for name, content := range map[string]string{"null": "null", "absent": ""} {
 		marks := filepath.Join(t.TempDir(), "indexes.json")
 		if content != "" {
 			if err := os.WriteFile(marks, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		s := &shop{t: t, url: engines["sqlite"](t), marks: marks, log: &logtest.Journal{}}
+		s := &markedDatabase{t: t, url: engines["sqlite"](t), marks: marks, log: &logtest.Journal{}}
 		addMerchants(t, open(t, s.url))
-		if got := s.index(); got != 0 {
+		if got := s.allocateIndex(); got != 0 {
 			t.Errorf("%s: the first index is %d, want 0", name, got)
 		}
 	}
+}
+
+func TestMarks_that_cannot_be_written_stop_the_start(t *testing.T) {
+	t.Parallel()
 	_, err := storage.Open(t.Context(), engines["sqlite"](t), box(t, 1), storage.Options{IndexMarks: filepath.Join(t.TempDir(), "nowhere", "indexes.json")})
 	if err == nil {
 		t.Error("marks in a missing folder were accepted")
@@ -419,27 +424,27 @@ func TestRestore_skips_indexes(t *testing.T) {
 		for name := range engines {
 			t.Run(tt.name+"_"+name, func(t *testing.T) {
 				t.Parallel()
-				s := newShop(t, name)
+				s := newMarkedDatabase(t, name)
 				store := open(t, s.url)
 				wallet := newWallet("w1", "BTC", "zpub", noon)
 				wallet.Counter = "shop/BTC"
 				if err := store.CreateWallet(t.Context(), wallet); err != nil {
 					t.Fatal(err)
 				}
-				s.indexes(tt.created)
+				s.allocateIndexes(tt.created)
 				stream, _ := backUp(t, s.url)
-				s.indexes(tt.lost)
+				s.allocateIndexes(tt.lost)
 
 				s.url = engines[name](t)
 				if !tt.keepMarks {
 					s.marks = filepath.Join(t.TempDir(), "indexes.json")
 				}
 				restore(t, s.url, stream, backup.RestoreOptions{IndexMarks: s.marks})
-				first := s.index()
+				first := s.allocateIndex()
 				if first < tt.minimum || first > tt.maximum {
 					t.Errorf("the next index is %d, want %d to %d", first, tt.minimum, tt.maximum)
 				}
-				if next := s.index(); next != first+1 {
+				if next := s.allocateIndex(); next != first+1 {
 					t.Errorf("the index after %d is %d: indexes were skipped a second time", first, next)
 				}
 			})
@@ -449,12 +454,12 @@ func TestRestore_skips_indexes(t *testing.T) {
 
 func TestRestore_skips_indexes_of_wallets_without_a_counter(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, "sqlite")
+	s := newMarkedDatabase(t, "sqlite")
 	stream, _ := backUp(t, s.url) // before there was any wallet
-	used := s.indexes(30)
+	used := s.allocateIndexes(30)
 	s.url = engines["sqlite"](t)
 	restore(t, s.url, stream, backup.RestoreOptions{IndexMarks: s.marks})
-	if got := s.index(); got <= used[29] {
+	if got := s.allocateIndex(); got <= used[29] {
 		t.Errorf("the next index is %d, although %d was used", got, used[29])
 	}
 }

@@ -17,8 +17,8 @@ func TestIndexes_of_a_wallet_start_above_its_used_addresses(t *testing.T) {
 	for name := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, name)
-			s.index() // the file of the marks exists
+			s := newMarkedDatabase(t, name)
+			s.allocateIndex() // the file of the marks exists
 			open := func() *storage.Storage {
 				store, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks, Log: slog.New(slog.NewTextHandler(s.log, nil))})
 				if err != nil {

@@ -91,7 +91,7 @@ type balancesRow struct {
 	Time   int64            `json:"time"` // seconds
 	Loaded map[string]int64 `json:"loaded"`
 	Recent []blockRow       `json:"recent,omitempty"`
-	Forks  [][2]blockRow    `json:"forks,omitempty"` // left, at
+	Forks  [][2]blockRow    `json:"forks,omitempty"` // Left and At of invoice.Fork
 }
 
 // blockRow is a block.

@@ -74,7 +74,7 @@ func TestDestinations_have_accounts(t *testing.T) {
 
 func TestRises_are_those_of_watched_destinations(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		rises := func(id, merchantID string, c invoice.Creation) {
+		addRises := func(id string, c invoice.Creation) {
 			t.Helper()
 			script := create(t, s, c).Methods[1].Destination.Script
 			_, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
@@ -92,8 +92,8 @@ func TestRises_are_those_of_watched_destinations(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		rises("a", "shop", creation("a", "shop")) // also without an account
-		rises("b", "shop", withAccount("b", "shop"))
+		addRises("a", creation("a", "shop")) // also without an account
+		addRises("b", withAccount("b", "shop"))
 		var want []watcher.Rise
 		for _, script := range []string{"shop/ETH/0", "shop/ETH/1"} {
 			want = append(want,

@@ -250,7 +250,7 @@ func withNewWallet(id string) invoice.Creation {
 	return c
 }
 
-func TestUnused_counts_the_newest_invoices_without_a_payment(t *testing.T) {
+func TestUnusedInARow_counts_the_newest_invoices_without_a_payment(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		w := merchant.Wallet{MerchantID: "shop", Counter: "shop/BTC", CreatedAt: noon.Add(-time.Hour)}
 		unused := func() int64 {

@@ -8,11 +8,11 @@ import (
 	"chequer/internal/invoice"
 )
 
-// pruneEvery is the interval at which a process deletes expired rows.
-const pruneEvery = time.Minute
+// pruneInterval is the interval at which a process deletes expired rows.
+const pruneInterval = time.Minute
 
-// UseNonce stores the use of a nonce with an API key, for ttl, and reports whether it was fresh. Of
-// two concurrent uses one is fresh.
+// UseNonce stores the use of a nonce with an API key, for ttl, and reports whether the nonce is new. Of
+// two concurrent uses, one is reported as new.
 func (s *Storage) UseNonce(ctx context.Context, key, nonce string, now time.Time, ttl time.Duration) (isNew bool, err error) {
 	isNew, err = answer(ctx, s.write, func(ctx context.Context, q querier) (bool, error) {
 		return useNonce(ctx, q, invoice.Nonce{Key: key, Value: nonce, TTL: ttl}, now)
@@ -24,7 +24,7 @@ func (s *Storage) UseNonce(ctx context.Context, key, nonce string, now time.Time
 	return isNew, nil
 }
 
-// useNonce stores the use of a nonce, and reports whether it was fresh.
+// useNonce stores the use of a nonce, and reports whether the nonce is new.
 func useNonce(ctx context.Context, q querier, n invoice.Nonce, now time.Time) (isNew bool, err error) {
 	inserted, err := exec(ctx, q, `
 		INSERT INTO nonces (key, nonce, expires_at) VALUES ($1, $2, $3)
@@ -37,8 +37,8 @@ func useNonce(ctx context.Context, q querier, n invoice.Nonce, now time.Time) (i
 	return inserted > 0, nil
 }
 
-// takeNonce uses up a creation's nonce, if it has one. It returns invoice.ErrNonceUsed if the nonce was
-// used before.
+// takeNonce stores the use of a creation's nonce, if it has one. It returns invoice.ErrNonceUsed if the nonce
+// was used before.
 func takeNonce(ctx context.Context, q querier, c invoice.Creation) error {
 	if c.Nonce.Value == "" {
 		return nil
@@ -50,34 +50,34 @@ func takeNonce(ctx context.Context, q querier, c invoice.Creation) error {
 	return err
 }
 
-// prune deletes expired nonces and idempotency keys in its own transaction, at most once per
-// pruneEvery. A failure is only logged, since the next call deletes the rows.
+// prune calls deleteExpired in its own transaction, at most once per pruneInterval. A failure is only logged,
+// since the next call deletes the rows.
 func (s *Storage) prune(ctx context.Context, now time.Time) {
 	if !s.pruneDue(now) {
 		return
 	}
-	if err := s.write(ctx, func(ctx context.Context, q querier) error { return forget(ctx, q, now) }); err != nil {
+	if err := s.write(ctx, func(ctx context.Context, q querier) error { return deleteExpired(ctx, q, now) }); err != nil {
 		s.log.Warn("deleting expired rows failed", "error", err)
 	}
 }
 
-// forget deletes the nonces, idempotency keys, unpaid places, resolutions and snoozes that have expired.
-func forget(ctx context.Context, q querier, now time.Time) error {
+// deleteExpired deletes the nonces, idempotency keys, unpaid places, resolutions and snoozes that have expired.
+func deleteExpired(ctx context.Context, q querier, now time.Time) error {
 	if _, err := q.ExecContext(ctx, "DELETE FROM nonces WHERE expires_at <= $1", now.UnixMilli()); err != nil {
-		return fmt.Errorf("forget nonces: %w", err)
+		return fmt.Errorf("delete nonces: %w", err)
 	}
-	if _, err := q.ExecContext(ctx, "DELETE FROM idempotency WHERE created_at <= $1", now.Add(-keptFor).UnixMilli()); err != nil {
-		return fmt.Errorf("forget idempotency keys: %w", err)
+	if _, err := q.ExecContext(ctx, "DELETE FROM idempotency WHERE created_at <= $1", now.Add(-idempotencyTTL).UnixMilli()); err != nil {
+		return fmt.Errorf("delete idempotency keys: %w", err)
 	}
 	if err := deleteOldCases(ctx, q, now); err != nil {
 		return err
 	}
-	return forgetUnpaidPlaces(ctx, q, now)
+	return deleteUnpaidPlaces(ctx, q, now)
 }
 
-// pruneDue reports whether pruneEvery has passed since the last deletion. It is true for only one
+// pruneDue reports whether pruneInterval has passed since the last deletion. It is true for only one
 // of several callers.
 func (s *Storage) pruneDue(now time.Time) bool {
 	last := s.pruned.Load()
-	return now.UnixMilli()-last >= pruneEvery.Milliseconds() && s.pruned.CompareAndSwap(last, now.UnixMilli())
+	return now.UnixMilli()-last >= pruneInterval.Milliseconds() && s.pruned.CompareAndSwap(last, now.UnixMilli())
 }

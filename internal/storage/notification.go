@@ -265,13 +265,13 @@ func (s *Storage) AdvanceNotifications(ctx context.Context, f notify.Feed, to in
 			return false, err
 		}
 		var entries []notify.Entry
-		for _, t := range notices {
-			fresh, err := recordCase(ctx, q, t, now)
+		for _, n := range notices {
+			isNew, err := recordCase(ctx, q, n, now)
 			if err != nil {
 				return false, err
 			}
-			if fresh {
-				entries = append(entries, t.Entries...)
+			if isNew {
+				entries = append(entries, n.Entries...)
 			}
 		}
 		return true, s.addEntries(ctx, q, entries, now)
@@ -282,16 +282,16 @@ func (s *Storage) AdvanceNotifications(ctx context.Context, f notify.Feed, to in
 	return advanced, nil
 }
 
-// recordCase records the state of a case, and reports whether it was not recorded before. Things that are
-// no case are always reported.
-func recordCase(ctx context.Context, q querier, t notify.Notice, now time.Time) (bool, error) {
-	if t.Case == "" {
+// recordCase records the state of the case of a notice, and reports whether the state is new. A notice without a
+// case is always new.
+func recordCase(ctx context.Context, q querier, n notify.Notice, now time.Time) (isNew bool, err error) {
+	if n.Case == "" {
 		return true, nil
 	}
 	changed, err := exec(ctx, q, `
 		INSERT INTO notified_cases (invoice_id, state, notified_at) VALUES ($1, $2, $3)
 		ON CONFLICT (invoice_id) DO UPDATE SET state = excluded.state, notified_at = excluded.notified_at
-		WHERE notified_cases.state <> excluded.state`, t.InvoiceID, t.Case, now.UnixMilli())
+		WHERE notified_cases.state <> excluded.state`, n.InvoiceID, n.Case, now.UnixMilli())
 	if err != nil {
 		return false, fmt.Errorf("record case: %w", err)
 	}
@@ -304,7 +304,7 @@ func (s *Storage) RecordFaults(ctx context.Context, present []notify.Fault, now,
 		if err := markPresent(ctx, q, present, now, reportedBefore); err != nil {
 			return err
 		}
-		var fresh []notify.Fault
+		var unreported []notify.Fault
 		for _, f := range present {
 			changed, err := exec(ctx, q, `
 				UPDATE notified_faults SET notified_at = $3
@@ -314,10 +314,10 @@ func (s *Storage) RecordFaults(ctx context.Context, present []notify.Fault, now,
 				return err
 			}
 			if changed > 0 {
-				fresh = append(fresh, f)
+				unreported = append(unreported, f)
 			}
 		}
-		return s.addEntries(ctx, q, report(fresh), now)
+		return s.addEntries(ctx, q, report(unreported), now)
 	})
 	if err != nil {
 		return fmt.Errorf("write notifications of faults: %w", err)
@@ -325,7 +325,7 @@ func (s *Storage) RecordFaults(ctx context.Context, present []notify.Fault, now,
 	return nil
 }
 
-// markPresent records which faults are present. It deletes those that have ended and were last reported before
+// markPresent records which faults are present. It deletes the faults that have ended and were last reported before
 // reportedBefore.
 func markPresent(ctx context.Context, q querier, present []notify.Fault, now, reportedBefore time.Time) error {
 	for _, f := range present {

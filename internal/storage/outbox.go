@@ -100,15 +100,15 @@ func (s *Storage) AddTestMessage(ctx context.Context, entries []notify.Entry, no
 		if _, err := s.lockSettings(ctx, q, accountID); err != nil {
 			return err
 		}
-		var lately, today int
+		var recent, withinDay int
 		err := q.QueryRowContext(ctx, `
 			SELECT COUNT(DISTINCT CASE WHEN created_at > $3 THEN created_at END), COUNT(DISTINCT created_at) FROM messages
 			WHERE account_id = $1 AND kind = $2 AND created_at > $4`,
-			accountID, string(notify.Test), since.UnixMilli(), dayAgo.UnixMilli()).Scan(&lately, &today)
+			accountID, string(notify.Test), since.UnixMilli(), dayAgo.UnixMilli()).Scan(&recent, &withinDay)
 		if err != nil {
 			return err
 		}
-		if lately > 0 || today >= maxDay {
+		if recent > 0 || withinDay >= maxDay {
 			return notify.ErrTooMany
 		}
 		if err := s.addEntries(ctx, q, entries, now); err != nil {
@@ -154,15 +154,15 @@ const dueMessages = "SELECT id FROM messages WHERE channel = $1 AND next_try_at 
 
 // SaveOutcome implements notify.Outbox.
 func (s *Storage) SaveOutcome(ctx context.Context, c notify.Claim, o notify.Outcome) error {
-	tried := 0
-	if !o.At.IsZero() {
-		tried = 1
+	attempts := 0
+	if !o.At.IsZero() { // the message was sent, or its sending failed
+		attempts = 1
 	}
 	_, err := answer(ctx, s.write, func(ctx context.Context, q querier) (int64, error) {
 		return exec(ctx, q, `
 			UPDATE messages SET tries = tries + $2, first_try_at = COALESCE(first_try_at, $3), state = $4, next_try_at = $5, fault = $6
 			WHERE id = $1 AND ($4 = 'sent' OR next_try_at = $7)`,
-			c.ID, tried, millis(o.At), string(o.State), millis(o.NextTryAt), o.Fault, c.Until.UnixMilli())
+			c.ID, attempts, millis(o.At), string(o.State), millis(o.NextTryAt), o.Fault, c.Until.UnixMilli())
 	})
 	if err != nil {
 		return fmt.Errorf("save outcome of %s: %w", c.ID, err)
@@ -187,7 +187,7 @@ func (s *Storage) FailedMessages(ctx context.Context, since time.Time, limit int
 const failedMessages = "SELECT " + messageColumns + ` FROM messages
 	WHERE state = 'failed' AND kind <> 'test' AND created_at >= $1 ORDER BY created_at DESC LIMIT $2`
 
-// ChoosesMail reports whether an account has chosen e-mail.
+// ChoosesMail reports whether any account has chosen e-mail.
 func (s *Storage) ChoosesMail(ctx context.Context) (bool, error) {
 	n, err := readOne(ctx, s, column[int], "SELECT COUNT(*) FROM (SELECT 1 FROM notification_choices WHERE channel = $1 LIMIT 1) c", string(notify.Mail))
 	if err != nil {
@@ -218,9 +218,9 @@ func (s *Storage) DeleteMessages(ctx context.Context, before time.Time) error {
 	})
 }
 
-// forgetNotifications deletes the notifications of an account. It is part of the transaction that removes the
+// deleteNotifications deletes the notifications of an account. It is part of the transaction that removes the
 // account.
-func forgetNotifications(ctx context.Context, q querier, accountID string) error {
+func deleteNotifications(ctx context.Context, q querier, accountID string) error {
 	for _, statement := range []string{
 		"DELETE FROM notification_settings WHERE account_id = $1",
 		"DELETE FROM notification_choices WHERE account_id = $1",

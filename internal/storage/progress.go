@@ -13,39 +13,39 @@ import (
 // seconds, so the stored progress is already older than that.
 const progressTTL = 100 * time.Millisecond
 
-// recent caches the progress that was read last.
-type recent struct {
+// progressCache caches the progress that was read last.
+type progressCache struct {
 	mu       sync.Mutex
 	saves    int64 // number of saves by this process
 	progress map[chain.ID]invoice.Progress
-	read     time.Time // start of that read; zero = nothing is cached
+	readAt   time.Time // start of that read; zero = nothing is cached
 }
 
 // RecentProgress implements invoice.Storage.
 func (s *Storage) RecentProgress(ctx context.Context) (map[chain.ID]invoice.Progress, error) {
 	now := time.Now()
-	s.recent.mu.Lock()
-	progress, read, saves := s.recent.progress, s.recent.read, s.recent.saves
-	s.recent.mu.Unlock()
-	if age := now.Sub(read); age >= 0 && age < progressTTL {
+	s.progressCache.mu.Lock()
+	progress, readAt, saves := s.progressCache.progress, s.progressCache.readAt, s.progressCache.saves
+	s.progressCache.mu.Unlock()
+	if age := now.Sub(readAt); age >= 0 && age < progressTTL {
 		return progress, nil
 	}
 	progress, err := s.Progress(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.recent.mu.Lock()
-	defer s.recent.mu.Unlock()
-	if s.recent.saves == saves {
-		s.recent.progress, s.recent.read = progress, now
+	s.progressCache.mu.Lock()
+	defer s.progressCache.mu.Unlock()
+	if s.progressCache.saves == saves { // no progress was saved during the read
+		s.progressCache.progress, s.progressCache.readAt = progress, now
 	}
 	return progress, nil
 }
 
 // forget clears the cache after progress was saved.
-func (r *recent) forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.saves++
-	r.read = time.Time{}
+func (c *progressCache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.saves++
+	c.readAt = time.Time{}
 }

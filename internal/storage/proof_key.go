@@ -41,7 +41,7 @@ func (r proofKeyRow) unseal(box *seal.Box) (proof.Key, error) {
 	if r.secret == "" {
 		return k, nil
 	}
-	seed, err := box.Open(proofKeySecret(r.number), r.secret)
+	seed, err := box.Open(proofKeySecretPurpose(r.number), r.secret)
 	if err != nil {
 		return proof.Key{}, fmt.Errorf("proof key %d: %w", r.number, err)
 	}
@@ -61,7 +61,7 @@ func (s *Storage) ProofKeys(ctx context.Context) ([]proof.Key, error) {
 // CreateProofKey implements proof.Storage.
 func (s *Storage) CreateProofKey(ctx context.Context, k proof.Key) error {
 	r := proofKeyRow{
-		number: k.Number, public: string(k.Public), secret: s.box.Seal(proofKeySecret(k.Number), k.Private.Seed()),
+		number: k.Number, public: string(k.Public), secret: s.box.Seal(proofKeySecretPurpose(k.Number), k.Private.Seed()),
 		createdAt: k.CreatedAt.UnixMilli(),
 	}
 	r.mac = s.box.MAC("proof_keys", r.fields()...)
@@ -108,5 +108,7 @@ func readProofKeyRow(row scanner) (r proofKeyRow, err error) {
 	return r, err
 }
 
-// proofKeySecret returns the purpose for which a key's seed is sealed.
-func proofKeySecret(number int64) string { return "proof_keys secret " + strconv.FormatInt(number, 10) }
+// proofKeySecretPurpose returns the purpose for which a key's seed is sealed.
+func proofKeySecretPurpose(number int64) string {
+	return "proof_keys secret " + strconv.FormatInt(number, 10)
+}

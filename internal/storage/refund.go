@@ -139,7 +139,7 @@ func saveRefunds(ctx context.Context, q querier, before, after []refundRow) erro
 		if err != nil {
 			return fmt.Errorf("write refund %s: %w", r.id, err)
 		}
-		if stated := i < len(before) && before[i].tx == r.tx; !stated && r.tx != "" {
+		if isClaimed := i < len(before) && before[i].tx == r.tx; !isClaimed && r.tx != "" {
 			if err := claimTransaction(ctx, q, r); err != nil {
 				return err
 			}

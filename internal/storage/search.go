@@ -64,7 +64,7 @@ func drivers(f invoice.Filter) (drivers []int, isDirect bool) {
 	case first == fromParts:
 		return drivers[:1], true
 	case first == fromFlags && selectsStatus(f):
-		others-- // invoice_flags has the status; see flagged
+		others-- // invoice_flags has the status; see flaggedListing
 	}
 	return drivers, len(drivers)-1+others == 0
 }
@@ -108,7 +108,7 @@ func searchPage[T any](
 	}
 	var found search
 	rows, err = answer(ctx, begin, func(ctx context.Context, q querier) (rows []T, err error) {
-		if found, err = startSearch(ctx, q, f, after, s.examined); err != nil {
+		if found, err = startSearch(ctx, q, f, after, s.maxExamined); err != nil {
 			return nil, err
 		}
 		f := f
@@ -121,7 +121,8 @@ func searchPage[T any](
 		return nil, more, err
 	}
 	sortByAge(rows, position)
-	// The invoices of the millisecond of the last one examined are examined on the next page.
+	// The lower bound includes the whole millisecond of the last invoice that is examined. The next page has the
+	// other invoices of that millisecond.
 	if more = found.end; more != (invoice.Position{}) {
 		rows = slices.DeleteFunc(rows, func(r T) bool { return byAge(position(r), more) > 0 })
 	}

@@ -18,7 +18,7 @@ import (
 func TestSummaries_examine_few_invoices(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		const stored, examined, limit = 60, 7, 3
-		s.Examine(examined)
+		storage.SetMaxExamined(s, examined)
 		var all []*invoice.Invoice
 		for i := range stored {
 			c := creation(fmt.Sprintf("i%02d", i), "shop")

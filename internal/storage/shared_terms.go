@@ -152,8 +152,8 @@ func (c *sharedTermsCache) save(ctx context.Context, q querier, shared *sharedTe
 	return nil
 }
 
-// committed records that a transaction that saved shared terms is committed.
-func (c *sharedTermsCache) committed(shared *sharedTerms) {
+// markCommitted records that a transaction that saved shared terms is committed.
+func (c *sharedTermsCache) markCommitted(shared *sharedTerms) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.byName[shared.name] != nil {

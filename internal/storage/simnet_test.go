@@ -101,11 +101,11 @@ func TestUpdateSimnet_loses_no_block_of_two_processes(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range 20 {
 			group.Go(func() {
-				on := s
+				process := s
 				if i%2 == 1 {
-					on = other
+					process = other
 				}
-				err := on.UpdateSimnet(t.Context(), -1, func(c *simnet.Chain) error {
+				err := process.UpdateSimnet(t.Context(), -1, func(c *simnet.Chain) error {
 					c.Blocks = append(c.Blocks, block(int64(len(c.Blocks)), fmt.Sprint("b", i)))
 					return nil
 				})

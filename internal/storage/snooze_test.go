@@ -17,8 +17,8 @@ import (
 	"chequer/internal/storage"
 )
 
-// waiting creates an invoice that waits for a decision.
-func waiting(t *testing.T, s *storage.Storage, id string) *invoice.Invoice {
+// newCase creates an invoice that waits for a decision.
+func newCase(t *testing.T, s *storage.Storage, id string) *invoice.Invoice {
 	t.Helper()
 	create(t, s, creation(id, "shop"))
 	return update(t, t.Context(), s, id, func(inv *invoice.Invoice) {
@@ -61,7 +61,7 @@ func openCases(t *testing.T, s *storage.Storage, at time.Time) (ids []string) {
 // A snoozed case is neither listed nor counted until the time is over.
 func TestSnooze(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		inv, other := waiting(t, s, "a"), waiting(t, s, "b")
+		inv, other := newCase(t, s, "a"), newCase(t, s, "b")
 		until := noon.Add(24 * time.Hour)
 		z := casework.Snooze{InvoiceID: "a", MerchantID: "shop", Mode: invoice.Live, Until: until, By: "Tove"}
 		foreign := z
@@ -130,7 +130,7 @@ func TestSnooze(t *testing.T) {
 // A change of the facts of an invoice ends its snooze, but another confirmation does not.
 func TestSnooze_ends_when_facts_change(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		waiting(t, s, "a")
+		newCase(t, s, "a")
 		for _, tt := range []struct {
 			name   string
 			change func(*invoice.Invoice)
@@ -173,7 +173,7 @@ func TestResolutions(t *testing.T) {
 			t.Cleanup(func() { s.Close() })
 			addMerchants(t, s)
 			for _, id := range []string{"a", "b", "c"} {
-				waiting(t, s, id)
+				newCase(t, s, id)
 			}
 			tove := audit.With(t.Context(), audit.Actor{Kind: audit.Account, ID: "acc_1", Name: "Tove"})
 			update(t, tove, s, "a", func(inv *invoice.Invoice) { inv.Accepted = []string{"ta"} })

@@ -28,21 +28,21 @@ import (
 
 // Storage is an open database. It is safe for concurrent use.
 type Storage struct {
-	engine *engine.Engine
-	box    *seal.Box
-	marks  *highwater.Marks
-	mark   *audit.Mark
-	now    func() time.Time
-	log    *slog.Logger
-	recent recent
-	shared sharedTermsCache
-	leases observations
+	engine        *engine.Engine
+	box           *seal.Box
+	indexMarks    *highwater.Marks
+	auditMark     *audit.Mark
+	now           func() time.Time
+	log           *slog.Logger
+	progressCache progressCache
+	shared        sharedTermsCache
+	leases        observations
 	// sumBatch is the constant of this name, except in tests.
 	sumBatch int
-	// examined is the number of invoices that a page of a list examines if no index serves all of its filters.
-	examined int
-	skew     atomic.Int64 // of this process's clock against the database's, in milliseconds
-	pruned   atomic.Int64 // time of the last deletion of expired rows, in Unix milliseconds
+	// maxExamined is the constant of this name, except in tests.
+	maxExamined int
+	skew        atomic.Int64 // of this process's clock against the database's, in milliseconds
+	pruned      atomic.Int64 // time of the last deletion of expired rows, in Unix milliseconds
 }
 
 var _ interface {
@@ -86,7 +86,7 @@ func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Storage, 
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Storage{box: box, log: o.Log, sumBatch: sumBatch, mark: audit.NewMark(o.AuditMark), now: clock.Now, examined: maxExamined}
+	s := &Storage{box: box, log: o.Log, sumBatch: sumBatch, auditMark: audit.NewMark(o.AuditMark), now: clock.Now, maxExamined: maxExamined}
 	if o.Now != nil {
 		s.now = o.Now
 	}
@@ -94,23 +94,23 @@ func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Storage, 
 	if err != nil {
 		return nil, err
 	}
-	s.marks, err = highwater.Open(o.IndexMarks, d, indexes, o.Log)
+	s.indexMarks, err = highwater.Open(o.IndexMarks, d, indexes, o.Log)
 	if err != nil {
 		return nil, err
 	}
 	s.engine, err = engine.Open(ctx, url, box, engine.Options{
 		Connections: o.Connections, Upgrade: o.Upgrade, BusyTimeout: o.BusyTimeout,
-		Unavailable: invoice.ErrUnavailable, Prove: s.marks.Prove, Log: o.Log,
+		Unavailable: invoice.ErrUnavailable, Prove: s.indexMarks.Prove, Log: o.Log,
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.marks.Close())
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.indexMarks.Close())
 	}
-	err = s.marks.CatchUp(ctx, s.engine)
+	err = s.indexMarks.CatchUp(ctx, s.engine)
 	if err == nil {
 		err = s.fillLists(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.engine.Close(), s.marks.Close())
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.engine.Close(), s.indexMarks.Close())
 	}
 	return s, nil
 }
@@ -124,6 +124,6 @@ func (s *Storage) Ready(ctx context.Context) error { return s.engine.Ready(ctx) 
 
 // Close waits for running transactions and closes the database.
 func (s *Storage) Close() error {
-	s.marks.Settle(s.engine)
-	return errors.Join(s.engine.Close(), s.marks.Close())
+	s.indexMarks.Settle(s.engine)
+	return errors.Join(s.engine.Close(), s.indexMarks.Close())
 }

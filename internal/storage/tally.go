@@ -28,26 +28,26 @@ func tallyRows(status string, flags []string) (rows []tallyRow) {
 	return rows
 }
 
-// recount counts an invoice that moved from some rows of tallies to others.
-func recount(ctx context.Context, q querier, inv invoiceRow, from, to []tallyRow) error {
-	by := map[tallyRow]int64{}
-	for _, p := range from {
-		by[p]--
+// updateTallies counts an invoice that moved from some rows of tallies to others.
+func updateTallies(ctx context.Context, q querier, inv invoiceRow, from, to []tallyRow) error {
+	changes := map[tallyRow]int64{}
+	for _, r := range from {
+		changes[r]--
 	}
-	for _, p := range to {
-		by[p]++
+	for _, r := range to {
+		changes[r]++
 	}
-	order := slices.SortedFunc(maps.Keys(by), func(a, b tallyRow) int {
+	order := slices.SortedFunc(maps.Keys(changes), func(a, b tallyRow) int {
 		return cmp.Or(strings.Compare(a.status, b.status), strings.Compare(a.flag, b.flag))
 	})
-	for _, p := range order {
-		if by[p] == 0 {
+	for _, r := range order {
+		if changes[r] == 0 {
 			continue
 		}
 		_, err := q.ExecContext(ctx, `
 			INSERT INTO tallies (merchant_id, mode, status, flag, count) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (merchant_id, mode, status, flag) DO UPDATE SET count = tallies.count + excluded.count`,
-			inv.merchantID, inv.mode, p.status, p.flag, by[p])
+			inv.merchantID, inv.mode, r.status, r.flag, changes[r])
 		if err != nil {
 			return fmt.Errorf("count invoices: %w", err)
 		}
@@ -88,7 +88,7 @@ func (s *Storage) Tally(ctx context.Context, merchantID string, mode invoice.Mod
 	return t, nil
 }
 
-// snoozedFlag stands for the snoozed invoices in the rows of tallySQL.
+// snoozedFlag is the flag of the row of tallySQL that counts the snoozed invoices.
 const snoozedFlag = "snoozed"
 
 const tallySQL = `

@@ -72,7 +72,7 @@ func TestTally_follows_every_change(t *testing.T) {
 	})
 }
 
-// Two changes of invoices of one merchant never wait for each other in a circle.
+// Concurrent changes of invoices of one merchant never deadlock.
 func TestTally_of_concurrent_changes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ids := []string{"a", "b", "c", "d", "e", "f", "g", "h"}

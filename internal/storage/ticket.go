@@ -87,7 +87,7 @@ func (s *Storage) Ticket(ctx context.Context, hash string) (account.Ticket, erro
 	return r.unseal(s.box)
 }
 
-// takeTicket reads and deletes a ticket. The use of a link of the first run deletes all such links.
+// takeTicket reads and deletes a ticket. The use of a ticket of the first run deletes all tickets of the first run.
 func (s *Storage) takeTicket(ctx context.Context, q querier, hash string) (account.Ticket, error) {
 	r, err := readTicketRow(q.QueryRowContext(ctx, "SELECT "+ticketColumns+" FROM desk_tickets WHERE token_hash = $1"+s.engine.ForUpdate, hash))
 	if err != nil {

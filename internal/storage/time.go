@@ -22,4 +22,5 @@ func fromMillis(ms sql.Null[int64]) time.Time {
 	return utc(ms.V)
 }
 
+// utc returns the time of a column that is never NULL.
 func utc(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

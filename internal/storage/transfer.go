@@ -162,14 +162,14 @@ func saveTransfers(ctx context.Context, q querier, before, after []transferRow) 
 	return insertTransfers(ctx, q, added, len(before) > 0)
 }
 
-// insertTransfers writes rows of one invoice after the existing ones; behind is true if there are
-// any.
-func insertTransfers(ctx context.Context, q querier, rows []transferRow, behind bool) error {
+// insertTransfers writes rows of one invoice after its existing rows; hasEarlier is true if there are such
+// rows.
+func insertTransfers(ctx context.Context, q querier, rows []transferRow, hasEarlier bool) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	var next int64
-	if behind {
+	if hasEarlier {
 		err := q.QueryRowContext(ctx, "SELECT COALESCE(MAX(number) + 1, 0) FROM transfers WHERE invoice_id = $1", rows[0].invoiceID).Scan(&next)
 		if err != nil {
 			return fmt.Errorf("number transfers: %w", err)
@@ -193,12 +193,13 @@ const finishedAbove = `
 	FROM transfers
 	WHERE network = $1 AND presence = 'present' AND block_height > $2 AND confirmations >= required`
 
-const recordedColumns = "SELECT invoice_id, id, tx, script, asset, amount, currency, decimals, first_seen, block_hash, block_height, confirmations, required, folded"
+// selectRecorded selects the columns that readRecorded reads.
+const selectRecorded = "SELECT invoice_id, id, tx, script, asset, amount, currency, decimals, first_seen, block_hash, block_height, confirmations, required, folded"
 
 // RecordedTransfers implements invoice.Storage and watcher.Storage.
 func (s *Storage) RecordedTransfers(ctx context.Context, network chain.ID, aboveHeight int64) ([]invoice.Recorded, error) {
 	transfers, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]invoice.Recorded, error) {
-		transfers, err := list(ctx, q, readRecorded, recordedColumns+unfinished+" UNION ALL "+recordedColumns+finishedAbove, string(network), aboveHeight)
+		transfers, err := list(ctx, q, readRecorded, selectRecorded+unfinished+" UNION ALL "+selectRecorded+finishedAbove, string(network), aboveHeight)
 		if err != nil {
 			return nil, err
 		}

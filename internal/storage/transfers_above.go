@@ -18,9 +18,9 @@ const blocksAbove = `
 // TransfersAbove implements watcher.Storage.
 func (s *Storage) TransfersAbove(ctx context.Context, network chain.ID, height int64) ([]chain.Transfer, error) {
 	transfers, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]chain.Transfer, error) {
-		const columns = "SELECT id, tx, asset, script, amount, currency, decimals, coinbase, unsure, block_height, block_hash, block_time"
-		transfers, err := list(ctx, q, readChainTransfer, columns+blocksAbove+" AND confirmations >= required UNION ALL "+
-			columns+blocksAbove+" AND confirmations < required", string(network), height)
+		const selectColumns = "SELECT id, tx, asset, script, amount, currency, decimals, coinbase, unsure, block_height, block_hash, block_time"
+		transfers, err := list(ctx, q, readChainTransfer, selectColumns+blocksAbove+" AND confirmations >= required UNION ALL "+
+			selectColumns+blocksAbove+" AND confirmations < required", string(network), height)
 		if err != nil {
 			return nil, err
 		}

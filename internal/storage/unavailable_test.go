@@ -190,8 +190,8 @@ type load struct {
 }
 
 func (l *load) run(ctx context.Context, caller int) {
-	for i, tried := 0, 0; ctx.Err() == nil; tried++ {
-		c := keyed(fmt.Sprintf("i%d-%d-%d", caller, i, tried), fmt.Sprintf("k%d-%d", caller, i), "hash")
+	for i, attempt := 0, 0; ctx.Err() == nil; attempt++ {
+		c := keyed(fmt.Sprintf("i%d-%d-%d", caller, i, attempt), fmt.Sprintf("k%d-%d", caller, i), "hash")
 		inv, _, err := l.s.CreateInvoice(ctx, c)
 		if err == nil {
 			_, err = l.s.Invoice(ctx, inv.ID)

@@ -52,8 +52,8 @@ func (s *Storage) callerGroup(c invoice.Creation, limit invoice.UnpaidLimit) str
 	return s.box.MAC("unpaid caller group", c.MerchantID, limit.Group)
 }
 
-// forgetUnpaidPlaces deletes the places of invoices that no longer count.
-func forgetUnpaidPlaces(ctx context.Context, q querier, now time.Time) error {
+// deleteUnpaidPlaces deletes the places of invoices that no longer count.
+func deleteUnpaidPlaces(ctx context.Context, q querier, now time.Time) error {
 	_, err := q.ExecContext(ctx, "DELETE FROM unpaid_places WHERE created_at <= $1", now.Add(-invoice.UnpaidWindow).UnixMilli())
 	if err != nil {
 		return fmt.Errorf("delete unpaid places: %w", err)

@@ -11,7 +11,7 @@ import (
 // unreadableRetry is the time until the loops read an invoice again whose rows could not be read.
 const unreadableRetry = 10 * time.Minute
 
-// unreadable returns the error for an invoice whose rows were read but make no invoice.
+// unreadable returns the error for an invoice whose rows were read but cannot be parsed.
 func unreadable(id string, err error) error { return &invoice.UnreadableError{ID: id, Err: err} }
 
 // RecordUnreadable implements invoice.Storage.
@@ -34,8 +34,8 @@ func (s *Storage) RecordUnreadable(ctx context.Context, id string, now time.Time
 // maxUnreadable is the number of unreadable invoices that are read again in one call.
 const maxUnreadable = 20
 
-// Unreadable returns the identifiers of invoices that cannot be read, at most maxUnreadable. It forgets those that
-// were repaired since.
+// Unreadable returns the identifiers of invoices that cannot be read, at most maxUnreadable. It deletes the records of
+// the invoices that were repaired since.
 func (s *Storage) Unreadable(ctx context.Context) (ids []string, err error) {
 	known, err := readAll(ctx, s, "list unreadable invoices", column[string], "SELECT invoice_id FROM unreadable_invoices ORDER BY found_at, invoice_id LIMIT $1", maxUnreadable)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Storage) Unreadable(ctx context.Context) (ids []string, err error) {
 		if err != nil && !errors.Is(err, invoice.ErrNotFound) {
 			return nil, err
 		}
-		if err := s.change(ctx, "forget unreadable invoice", nil, "DELETE FROM unreadable_invoices WHERE invoice_id = $1", id); err != nil {
+		if err := s.change(ctx, "delete record of unreadable invoice", nil, "DELETE FROM unreadable_invoices WHERE invoice_id = $1", id); err != nil {
 			return nil, err
 		}
 	}

@@ -62,13 +62,13 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 			before := dump(t, url)
 			s := open(t, url)
 			after := dump(t, url)
-			delete(before, "networks") // see wantFirstRelease
+			delete(before, "networks") // see checkFirstRelease
 			delete(after, "networks")
-			wantSpendsOnce(t, before, after)
+			checkSpendsOnce(t, before, after)
 			checkLists(t, s)
-			delete(after, "invoice_flags") // see wantLists
+			delete(after, "invoice_flags") // see checkLists
 			delete(after, "tallies")
-			wantDaySums(t, s, "m", invoice.Test, "the upgrade")
+			checkDaySums(t, s, "m", invoice.Test, "the upgrade")
 			delete(after, "day_sums")
 			delete(after, "day_sum_zones")
 			delete(after, "refund_transactions")
@@ -94,7 +94,7 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 			if wrong := rows(t, url, "SELECT e.id FROM events e JOIN invoices i ON i.id = e.invoice_id WHERE e.mode <> i.mode"); len(wrong) > 0 {
 				t.Errorf("events %q have another mode than their invoice", wrong)
 			}
-			wantFirstRelease(t, s)
+			checkFirstRelease(t, s)
 			checkNextIndex(t, s, 11, 6)
 			open(t, url) // like the next start
 		})
@@ -104,9 +104,9 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 // spendsColumn matches the column of transfers with the spends in the first release.
 var spendsColumn = regexp.MustCompile(`spends: "(.*?)", coinbase`)
 
-// wantSpendsOnce compares the spends of the first release's transfers with those that are now
+// checkSpendsOnce compares the spends of the first release's transfers with those that are now
 // stored by transaction, and removes both from the dumps.
-func wantSpendsOnce(t *testing.T, before, after map[string][]string) {
+func checkSpendsOnce(t *testing.T, before, after map[string][]string) {
 	t.Helper()
 	var want []string
 	for i, row := range before["transfers"] {
@@ -222,14 +222,14 @@ func TestRestore_accepts_a_backup_of_the_first_release(t *testing.T) {
 				t.Errorf("restored %+v", got)
 			}
 			s := open(t, url)
-			wantFirstRelease(t, s)
+			checkFirstRelease(t, s)
 			checkNextIndex(t, s, 1011, 1006)
 		})
 	}
 }
 
-// wantFirstRelease fails unless all data of the first release is read correctly.
-func wantFirstRelease(t *testing.T, s *storage.Storage) {
+// checkFirstRelease fails unless all data of the first release is read correctly.
+func checkFirstRelease(t *testing.T, s *storage.Storage) {
 	t.Helper()
 	scanned := time.Date(2026, 11, 27, 12, 24, 2, 0, time.UTC)
 	progress, err := s.Progress(t.Context())
@@ -324,11 +324,11 @@ func TestOpen_rolls_back_a_failed_upgrade(t *testing.T) {
 				t.Error("the upgrade succeeded", s.Close())
 			}
 			execSQL(t, url, "DROP VIEW in_the_way")
-			wantVersion(t, url, "1")
+			checkVersion(t, url, "1")
 			if diff := cmp.Diff(before, dump(t, url)); diff != "" {
 				t.Errorf("rows (-before +after):\n%s", diff)
 			}
-			wantFirstRelease(t, open(t, url))
+			checkFirstRelease(t, open(t, url))
 		})
 	}
 }
@@ -344,7 +344,7 @@ func TestOpen_upgrades_only_when_asked(t *testing.T) {
 			if !errors.Is(err, engine.ErrOlder) {
 				t.Errorf("got error %v, want %v", err, engine.ErrOlder)
 			}
-			wantVersion(t, url, "1")
+			checkVersion(t, url, "1")
 			if diff := cmp.Diff(before, dump(t, url)); diff != "" {
 				t.Errorf("rows (-before +after):\n%s", diff)
 			}
@@ -367,7 +367,7 @@ func TestOpen_copies_a_SQLite_database_before_it_upgrades_it(t *testing.T) {
 		t.Fatal(err)
 	}
 	open(t, url)
-	wantVersion(t, copied, "1")
+	checkVersion(t, copied, "1")
 	if diff := cmp.Diff(before, dump(t, copied)); diff != "" {
 		t.Errorf("rows (-before +copy):\n%s", diff)
 	}
@@ -384,10 +384,10 @@ func TestOpen_copies_a_SQLite_database_before_it_upgrades_it(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	wantFirstRelease(t, open(t, url))
+	checkFirstRelease(t, open(t, url))
 }
 
-func wantVersion(t *testing.T, url, want string) {
+func checkVersion(t *testing.T, url, want string) {
 	t.Helper()
 	if got := rows(t, url, "SELECT MAX(version_id) FROM goose_db_version WHERE is_applied"); !slices.Equal(got, []string{want}) {
 		t.Errorf("schema version is %q, want %s", got, want)
@@ -439,7 +439,7 @@ func TestOpen_continues_after_an_upgrade_was_killed(t *testing.T) {
 			}
 			_ = child.Wait() // it was killed
 			execSQL(t, url, stuck.unblock)
-			wantVersion(t, url, "1")
+			checkVersion(t, url, "1")
 			if diff := cmp.Diff(before, dump(t, url)); diff != "" {
 				t.Errorf("rows (-before +after):\n%s", diff)
 			}
@@ -447,7 +447,7 @@ func TestOpen_continues_after_an_upgrade_was_killed(t *testing.T) {
 			if wrong := rows(t, url, "SELECT e.id FROM events e JOIN invoices i ON i.id = e.invoice_id WHERE e.mode <> i.mode"); len(wrong) > 0 {
 				t.Errorf("events %q are not of their invoice's mode", wrong)
 			}
-			wantFirstRelease(t, s)
+			checkFirstRelease(t, s)
 			checkNextIndex(t, s, 11, 6)
 		})
 	}

@@ -31,7 +31,7 @@ func sealWallet(box *seal.Box, w merchant.Wallet) walletRow {
 		createdAt: w.CreatedAt.UnixMilli(),
 	}
 	if w.Secret != "" {
-		r.secret = box.Seal(walletSecret(w.ID), []byte(w.Secret))
+		r.secret = box.Seal(walletSecretPurpose(w.ID), []byte(w.Secret))
 	}
 	r.mac = box.MAC("wallets", r.fields()...)
 	return r
@@ -49,7 +49,7 @@ func (r walletRow) unseal(box *seal.Box) (merchant.Wallet, error) {
 	if r.secret == "" {
 		return w, nil
 	}
-	secret, err := box.Open(walletSecret(r.id), r.secret)
+	secret, err := box.Open(walletSecretPurpose(r.id), r.secret)
 	if err != nil {
 		return merchant.Wallet{}, fmt.Errorf("wallet %s: %w", r.id, err)
 	}
@@ -150,7 +150,7 @@ func (s *Storage) changeWallet(ctx context.Context, q querier, merchantID string
 	if err := s.insertWallet(ctx, q, c.Wallet); err != nil {
 		return c, err
 	}
-	return c, s.startAt(ctx, q, c.Wallet.Counter, c.Start)
+	return c, s.raiseNextIndex(ctx, q, c.Wallet.Counter, c.Start)
 }
 
 // checkOtherShops returns merchant.ErrOtherShop if another merchant has, or had, a wallet with the public key
@@ -170,7 +170,7 @@ func checkOtherShops(ctx context.Context, q querier, w merchant.Wallet) error {
 	return nil
 }
 
-// insertWallet writes a wallet. It returns merchant.ErrExists if there is one already.
+// insertWallet writes a wallet. It returns merchant.ErrExists if the merchant has an active wallet for the asset.
 func (s *Storage) insertWallet(ctx context.Context, q querier, w merchant.Wallet) error {
 	r := sealWallet(s.box, w)
 	inserted, err := exec(ctx, q, `
@@ -236,5 +236,5 @@ func readWalletRow(row scanner) (r walletRow, err error) {
 	return r, err
 }
 
-// walletSecret returns the purpose with which a wallet's secret is sealed; see seal.Box.
-func walletSecret(id string) string { return "wallets secret " + id }
+// walletSecretPurpose returns the purpose with which a wallet's secret is sealed; see seal.Box.
+func walletSecretPurpose(id string) string { return "wallets secret " + id }

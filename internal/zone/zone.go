@@ -1,4 +1,4 @@
-// Package zone has the names of the time zones of the IANA database. It loads a zone from the database of the system or,
+// Package zone lists the names of the time zones of the IANA database, and loads zones: from the database of the system or,
 // if there is none, from the copy in the program.
 package zone
 
@@ -14,7 +14,7 @@ import (
 // UTC is the name of the time zone UTC.
 const UTC = "UTC"
 
-// Lists of names, one a line: the zones of zone.tab, and other names of these zones, some of which browsers still use.
+// Lists of names, one per line: the zones of zone.tab, and other names of these zones, some of which browsers still use.
 var (
 	//go:embed names.txt
 	nameLines string

@@ -24,7 +24,7 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%s: got %v, error %v, want %s", name, l, err, want)
 		}
 		if again, _ := zone.Load(name); again != l {
-			t.Errorf("%s: two pointers", name)
+			t.Errorf("%s: a second call returns another pointer", name)
 		}
 	}
 	for _, name := range []string{"", "Local", "localtime", "Europe/Berln", "right/Europe/Berlin", "../etc/passwd", "CEST", "+01:00"} {

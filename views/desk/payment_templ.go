@@ -1419,7 +1419,7 @@ func transfer(p Payment, t Transfer) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = addr(t.Tx).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = groupedText(t.Tx).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1449,7 +1449,7 @@ func transfer(p Payment, t Transfer) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = addr(t.Address).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = groupedText(t.Address).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

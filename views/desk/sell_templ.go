@@ -1119,7 +1119,7 @@ func share(s Share) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = copying(s.Copy).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = copyButton(s.Copy).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1206,8 +1206,8 @@ func share(s Share) templ.Component {
 	})
 }
 
-// copying is the button that copies a text. It is hidden until the script works.
-func copying(c Copy) templ.Component {
+// copyButton copies a text of the page. It is hidden until the script runs.
+func copyButton(c Copy) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -33,7 +33,7 @@ type Config struct {
 	Backups   settings.Backups
 	NamedShop string // see settings.Screens
 	Reports   *report.Service
-	// Notifications keeps the notifications of accounts.
+	// Notifications keeps the notification settings of accounts.
 	Notifications *notify.Service
 }
 

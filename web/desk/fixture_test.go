@@ -55,7 +55,7 @@ type fixture struct {
 	t            *testing.T
 	desk         http.Handler
 	accounts     *account.Service
-	database     string // URL
+	database     string // its URL
 	storage      *storage.Storage
 	clock        *clocktest.Clock
 	log          *lockedLog
@@ -64,7 +64,7 @@ type fixture struct {
 	networks     []readiness.Network
 	unreadable   []string         // identifiers of invoices
 	findings     []health.Finding // of the next examination
-	examinations int              // that were made
+	examinations int              // number of examinations so far
 	examineError error
 	demo         bool // the server is a demo
 	backups      *stubBackups
@@ -85,7 +85,7 @@ func newFixture(t *testing.T) *fixture { return fixtureAt(t, site) }
 func fixtureAt(t *testing.T, base string) *fixture {
 	t.Helper()
 	clock, database := clocktest.New(storagetest.Noon), storagetest.File(t)
-	f := &fixture{t: t, database: database, storage: storagetest.OpenAt(t, database, clock.Now), clock: clock, log: &lockedLog{}, seeds: map[string]string{}}
+	f := &fixture{t: t, database: database, storage: storagetest.OpenWithClock(t, database, clock.Now), clock: clock, log: &lockedLog{}, seeds: map[string]string{}}
 	f.reports = &reportStorage{Storage: f.storage}
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
 		f.must(f.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: id, Name: name, CreatedAt: f.clock.Now()}}))

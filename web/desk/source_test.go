@@ -21,7 +21,7 @@ func TestPayments_of_a_source(t *testing.T) {
 	b := f.owner()
 	test := func(link *merchant.Link) { link.Mode = merchant.Test }
 	f.opens("prints", test)
-	p := f.sells("coffee", "Filter coffee", "3.50")
+	p := f.addProduct("coffee", "Filter coffee", "3.50")
 	bar, err := f.terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
 	f.must(err)
 	f.testSales.sell(shop, "link", "3.50")

@@ -48,7 +48,7 @@ type State struct {
 	Number   int64         // the invoice's version, as Watch reports it
 	Final    bool          // the page will not change any more
 	Language string        // code of the invoice's own language; empty if it has none
-	Expires  time.Duration // time until the page changes without a new version of the invoice; 0 if it does not
+	Expires  time.Duration // time until the page changes without a new version of the invoice; 0 if it changes only with one
 	// Render returns the live part of the page.
 	Render func(context.Context, Variant) (string, error)
 }

@@ -56,8 +56,9 @@ type account struct {
 }
 
 // add adds to a snapshot the recorded rises, and new ones up to its tip. The cursor does not
-// pass a block before balances were read at that block or above.
-func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown int64, watched chain.Accounts) error {
+// pass a block before balances were read at that block or above. lastTip is the height of the tip of the
+// previous snapshot: if the balances at a newer tip cannot be read, the snapshot is behind.
+func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, lastTip int64, watched chain.Accounts) error {
 	accounts, strays, err := b.recorded(ctx, s, watched)
 	if err != nil {
 		return err
@@ -72,7 +73,7 @@ func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown
 		s.Started = b.started
 	default:
 		err = b.read(ctx, s, tip, last, accounts)
-		if err != nil && (tip.Height <= shown || ctx.Err() != nil) {
+		if err != nil && (tip.Height <= lastTip || ctx.Err() != nil) {
 			return err
 		}
 		s.Behind = err != nil // a lasting fault fails the next scan

@@ -118,8 +118,8 @@ func (v *view) readRange(ctx context.Context, records []record, final int64, to 
 	return nil
 }
 
-// readLogs reads the logs of adjoining records, in the order of their blocks: those to the given
-// destinations at least, or to all addresses, which complete reports.
+// readLogs reads the logs of adjoining records, in the order of their blocks. complete reports
+// whether they are the logs to all addresses, and not only those to the given destinations.
 func (v *view) readLogs(ctx context.Context, records []record, to iter.Seq[string]) (logs []Log, complete bool, err error) {
 	if len(v.contracts) == 0 { // only the network's own coin is watched
 		return nil, true, nil

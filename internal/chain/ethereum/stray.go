@@ -41,7 +41,7 @@ func newStrayState() strayState {
 }
 
 // readStrays adds to a snapshot the transfers to accounts where the coin is not expected. known
-// are those of them with recorded transfers. After an error they are read again later.
+// are the strays with recorded transfers. After an error the strays are read again later.
 func (b *balances) readStrays(ctx context.Context, s *chain.Snapshot, tip Header, known []*account, watched chain.Accounts) error {
 	since := b.now().Sub(b.strays.readAtTime)
 	if s.Behind || since >= 0 && since < strayInterval {
@@ -91,7 +91,7 @@ func (b *balances) nextStrays(known []*account, watched chain.Accounts) ([]*acco
 	}
 	newest := min(len(scripts), newestStrays)
 	var accounts []*account
-	for _, script := range slices.Concat(scripts[:newest], b.inTurn(scripts[newest:])) {
+	for _, script := range slices.Concat(scripts[:newest], b.nextInTurn(scripts[newest:])) {
 		a := byScript[script]
 		if a == nil {
 			address, err := keys.ParseEthereumAddress(script)
@@ -108,8 +108,8 @@ func (b *balances) nextStrays(known []*account, watched chain.Accounts) ([]*acco
 	return accounts, nil
 }
 
-// inTurn returns the next of the accounts that are read in turn, newest first.
-func (b *balances) inTurn(scripts []string) []string {
+// nextInTurn returns the next of the accounts that are read in turn, newest first.
+func (b *balances) nextInTurn(scripts []string) []string {
 	if len(scripts) <= otherStrays {
 		return scripts
 	}

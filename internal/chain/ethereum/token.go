@@ -123,8 +123,8 @@ func (s *Scanner) CheckTokens(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", a.Code, err)
 		}
 		fault, isNew := s.tokenFaults.recordAnswer(a, decimals, known)
-		if isNew && s.Unverified != nil {
-			s.Unverified(fault)
+		if isNew && s.OnTokenFault != nil {
+			s.OnTokenFault(fault)
 		}
 		if fault.Wrong {
 			s.view = newView(s.source, s.watchedAssets(), s.params.Claimed, s.params.BlockTime)

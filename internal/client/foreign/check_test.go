@@ -49,11 +49,11 @@ func changed(t *testing.T, answer, field, value string) string {
 	if err := d.Decode(&object); err != nil {
 		t.Fatal(err)
 	}
-	names, in := strings.Split(field, "."), object
+	names, parent := strings.Split(field, "."), object
 	for _, name := range names[:len(names)-1] {
-		in = in[name].([]any)[0].(map[string]any)
+		parent = parent[name].([]any)[0].(map[string]any)
 	}
-	in[names[len(names)-1]] = json.RawMessage(value)
+	parent[names[len(names)-1]] = json.RawMessage(value)
 	body, err := json.Marshal(object)
 	if err != nil {
 		t.Fatal(err)
@@ -277,7 +277,7 @@ func TestClient_bounds_the_bridged_versions_of_a_token(t *testing.T) {
 
 func TestClient_bounds_the_lists_of_an_answer(t *testing.T) {
 	t.Parallel()
-	list := func(part string, n int) string { return "[" + strings.Repeat(part+",", n-1) + part + "]" }
+	list := func(element string, n int) string { return "[" + strings.Repeat(element+",", n-1) + element + "]" }
 	payment := `{"amount":"1","fiat_amount":"1","state":"seen","confirmations":%d}`
 	payments := make([]string, 2000)
 	for i := range payments {
@@ -441,7 +441,7 @@ func wantValid(t *testing.T, r api.Resource) {
 		t.Errorf("%q is %q", r.ForeignID, r.Status)
 	}
 	if len(r.PaymentMethods) > 32 || len(r.Payments) > 1000 || len(r.Quotes) > 100 || len(r.Refunds) > 100 || len(r.Exceptions) > 8 {
-		t.Error("too many parts")
+		t.Error("a list is too long")
 	}
 	body, err := json.Marshal(r)
 	if err != nil {

@@ -63,9 +63,9 @@ func (s *specOnlyServer) check(r *http.Request) {
 	if err != nil || !signature.Verify("secret", body, r.Header.Get(api.HeaderSignature)) || r.Header.Get(api.HeaderKey) != "key" {
 		s.t.Errorf("the creation is not signed as the specification says: %v", r.Header)
 	}
-	for _, own := range []string{api.HeaderTimestamp, api.HeaderNonce} {
-		if r.Header.Get(own) != "" {
-			s.t.Errorf("creation has %s", own)
+	for _, name := range []string{api.HeaderTimestamp, api.HeaderNonce} {
+		if r.Header.Get(name) != "" {
+			s.t.Errorf("creation has the header %s of Chequer's scheme", name)
 		}
 	}
 	var fields map[string]json.RawMessage

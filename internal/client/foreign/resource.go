@@ -14,10 +14,10 @@ var (
 		api.ExceptionUnderpaid, api.ExceptionOverpaid, api.ExceptionLate, api.ExceptionReplaced,
 		api.ExceptionReorged, api.ExceptionWrongAsset, api.ExceptionOld, api.ExceptionDelayed,
 	}
-	states       = []string{"seen", "confirmed", "late", "replaced", "reorged", "dust", "old", "wrong_asset"}
-	refundKinds  = []string{"received", "surplus", "part"}
-	refundStates = []string{"asked", "ready", "sent", "confirmed", "cancelled", "declined"}
-	modes        = []string{"", "live", "test"}
+	paymentStates = []string{"seen", "confirmed", "late", "replaced", "reorged", "dust", "old", "wrong_asset"}
+	refundKinds   = []string{"received", "surplus", "part"}
+	refundStates  = []string{"asked", "ready", "sent", "confirmed", "cancelled", "declined"}
+	modes         = []string{"", "live", "test"}
 )
 
 // checkCreated checks the answer to a request that creates an invoice. Missing fields are accepted, because the invoice is
@@ -146,9 +146,7 @@ func (c *check) refund(r *api.Refund) {
 	c.text(&r.NetworkName, maxWord)
 	c.amount("refunds.amount", r.Amount)
 	c.amount("refunds.fiat_amount", r.FiatAmount)
-	if r.Rate != "" {
-		c.rate("refunds.rate", r.Rate)
-	}
+	c.rate("refunds.rate", r.Rate)
 	c.word("refunds.address", r.Address, maxAddress)
 	c.word("refunds.payment_uri", r.PaymentURI, maxURI)
 	c.word("refunds.tx", r.Tx, maxAddress)
@@ -170,7 +168,7 @@ func (c *check) payment(p *api.Payment) {
 	c.word("payments.tx", p.Tx, maxAddress)
 	c.counter("payments.confirmations", int64(p.Confirmations))
 	c.counter("payments.required", int64(p.Required))
-	c.oneOf("payments.state", p.State, states)
+	c.oneOf("payments.state", p.State, paymentStates)
 	c.moment("payments.first_seen_at", &p.FirstSeenAt)
 	c.text(&p.Symbol, maxWord)
 	c.text(&p.NetworkName, maxWord)

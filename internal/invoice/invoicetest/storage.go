@@ -19,27 +19,27 @@ import (
 type Storage struct {
 	mu       sync.Mutex
 	invoices map[string]*invoice.Invoice
-	keys     map[keyOf]claim
+	keys     map[merchantKey]claim
 	next     map[string]uint32
 	progress map[chain.ID]invoice.Progress
 	events   []invoice.Event
 	evidence map[string]string
-	orders   map[orderOf][]string // newest last
-	links    map[string][]string  // invoices by slug
+	orders   map[signedOrder][]string // newest last
+	links    map[string][]string      // invoices by slug
 	nonces   map[invoice.Nonce]bool
 	places   map[string][]string // invoices by merchant, mode and group of callers, see invoice.UnpaidLimit
 	pages    []int
 	failing  int // number of the page that cannot be read
 }
 
-// keyOf is an idempotency key of a merchant.
-type keyOf struct {
+// merchantKey is an idempotency key of a merchant.
+type merchantKey struct {
 	merchantID string
 	invoice.IdempotencyKey
 }
 
-// orderOf is an order of the key that signed it.
-type orderOf struct{ keyID, id string }
+// signedOrder is an order of the key that signed it.
+type signedOrder struct{ keyID, id string }
 
 // claim is the use of an idempotency key.
 type claim struct{ bodyHash, invoiceID string }
@@ -49,8 +49,8 @@ var _ invoice.Storage = (*Storage)(nil)
 // New returns an empty Storage.
 func New() *Storage {
 	return &Storage{
-		invoices: map[string]*invoice.Invoice{}, keys: map[keyOf]claim{},
-		next: map[string]uint32{}, evidence: map[string]string{}, links: map[string][]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[orderOf][]string{}, places: map[string][]string{}, progress: map[chain.ID]invoice.Progress{},
+		invoices: map[string]*invoice.Invoice{}, keys: map[merchantKey]claim{},
+		next: map[string]uint32{}, evidence: map[string]string{}, links: map[string][]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[signedOrder][]string{}, places: map[string][]string{}, progress: map[chain.ID]invoice.Progress{},
 	}
 }
 
@@ -73,7 +73,7 @@ func (s *Storage) Replay(_ context.Context, c invoice.Creation) (*invoice.Invoic
 }
 
 func (s *Storage) replay(c invoice.Creation) (*invoice.Invoice, error) {
-	stored, known := s.keys[keyOf{c.MerchantID, c.Key}]
+	stored, known := s.keys[merchantKey{c.MerchantID, c.Key}]
 	switch {
 	case !known || c.Key.IsZero():
 		return nil, invoice.ErrNotFound
@@ -117,10 +117,10 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 		s.next[counter] += n
 	}
 	if !c.Key.IsZero() {
-		s.keys[keyOf{c.MerchantID, c.Key}] = claim{bodyHash: c.BodyHash, invoiceID: inv.ID}
+		s.keys[merchantKey{c.MerchantID, c.Key}] = claim{bodyHash: c.BodyHash, invoiceID: inv.ID}
 	}
 	if !c.Order.IsZero() {
-		o := orderOf{c.Order.KeyID, c.Order.ID}
+		o := signedOrder{c.Order.KeyID, c.Order.ID}
 		s.orders[o] = append(s.orders[o], inv.ID)
 	}
 	if c.Link.Slug != "" {
@@ -179,7 +179,7 @@ func (s *Storage) uses(slug string) (n int) {
 // orderedID returns the ID of the invoice that OrderedInvoice returns; "" if there is none.
 func (s *Storage) orderedID(o invoice.Order) string {
 	best, rank := "", 3
-	for _, id := range s.orders[orderOf{o.KeyID, o.ID}] {
+	for _, id := range s.orders[signedOrder{o.KeyID, o.ID}] {
 		r, inv := 2, s.invoices[id]
 		if inv.State.Status == invoice.Paid {
 			r = 1

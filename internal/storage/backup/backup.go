@@ -73,7 +73,7 @@ func backUp(ctx context.Context, db *sql.DB, d engine.Dialect, master []byte, no
 			return Manifest{}, fmt.Errorf("table %s: %w", t.name, err)
 		}
 	}
-	end, err := b.end()
+	end, err := b.writeTrailer()
 	return header.manifest(end), err
 }
 
@@ -95,7 +95,7 @@ func schemaOf(ctx context.Context, q engine.Querier) (version int64, tables []ta
 }
 
 // keepSchema fails unless the schema has the given version, and prevents schema changes until the
-// transaction ends. On PostgreSQL a table that is changed in the meantime would look empty, so it
+// transaction ends. On PostgreSQL a table that is changed in the meantime would look empty, so keepSchema
 // locks the tables. See PostgreSQL, "Data consistency: caveats".
 func keepSchema(ctx context.Context, q engine.Querier, d engine.Dialect, version int64, tables []table) error {
 	if d.IsPostgres() {
@@ -103,11 +103,11 @@ func keepSchema(ctx context.Context, q engine.Querier, d engine.Dialect, version
 			return fmt.Errorf("lock tables: %w", err)
 		}
 	}
-	now, err := engine.SchemaVersion(ctx, q)
+	current, err := engine.SchemaVersion(ctx, q)
 	if err != nil {
 		return err
 	}
-	if now != version {
+	if current != version {
 		return errors.New("the database was upgraded during the backup: try again")
 	}
 	return nil
@@ -132,7 +132,7 @@ func checkMasterKey(ctx context.Context, q engine.Querier, d engine.Dialect, mas
 
 // copyTable writes every row of a table.
 func (w *writer) copyTable(ctx context.Context, q engine.Querier, t table) error {
-	if err := w.table(t); err != nil {
+	if err := w.beginTable(t); err != nil {
 		return err
 	}
 	cells, targets := make([]cell, len(t.columns)), make([]any, len(t.columns))
@@ -146,6 +146,6 @@ func (w *writer) copyTable(ctx context.Context, q engine.Querier, t table) error
 		if err := row.Scan(targets...); err != nil {
 			return err
 		}
-		return w.row(t, cells)
+		return w.writeRow(t, cells)
 	}, t.selectAll())
 }

@@ -166,10 +166,10 @@ func fillTable(t *testing.T, url, table string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var places []string
+	var placeholders []string
 	var values []any
 	for i, c := range columns {
-		places = append(places, fmt.Sprint("$", i+1))
+		placeholders = append(placeholders, fmt.Sprint("$", i+1))
 		switch name, kind := c.Name(), c.DatabaseTypeName(); {
 		case name == "merchant_id":
 			values = append(values, "shop")
@@ -186,7 +186,7 @@ func fillTable(t *testing.T, url, table string) {
 	if err := result.Err(); err != nil {
 		t.Fatal(err)
 	}
-	execSQL(t, url, `INSERT INTO "`+table+`" VALUES (`+strings.Join(places, ", ")+")", values...)
+	execSQL(t, url, `INSERT INTO "`+table+`" VALUES (`+strings.Join(placeholders, ", ")+")", values...)
 }
 
 func counts(tables map[string][]string) map[string]int64 {

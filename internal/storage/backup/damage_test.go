@@ -140,7 +140,7 @@ func TestRestore_rolls_back_everything_if_the_last_step_fails(t *testing.T) {
 func TestRestore_refuses_damaged_marks(t *testing.T) {
 	t.Parallel()
 	marks := filepath.Join(t.TempDir(), "indexes.json")
-	write(t, marks, "{")
+	writeFile(t, marks, "{")
 	_, err := backup.Restore(t.Context(), engines["sqlite"](t), bytes.NewReader(someBackup(t)), backup.RestoreOptions{IndexMarks: marks})
 	if err == nil || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("got error %v", err)

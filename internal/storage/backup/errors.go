@@ -6,7 +6,7 @@ var (
 	// ErrNoDatabase means that there is no database to back up.
 	ErrNoDatabase = errors.New("there is no database yet")
 	// ErrNotEmpty means that the database to restore into has data already.
-	ErrNotEmpty = errors.New("the database is not empty: a backup is restored into an empty one only. Move the old one away, or name another in CHEQUER_DATABASE_URL")
+	ErrNotEmpty = errors.New("the database is not empty: a backup can only be restored into an empty database. Move the old database away, or set CHEQUER_DATABASE_URL to another database")
 	// ErrPassphrase means that a backup cannot be decrypted.
 	ErrPassphrase = errors.New("the passphrase is wrong, or the beginning of the backup is damaged")
 	// ErrDamaged means that a backup differs from the data that was written.

@@ -21,7 +21,7 @@ const (
 	restoreStop = restoreURL + "_STOP"
 )
 
-func write(t testing.TB, path, content string) {
+func writeFile(t testing.TB, path, content string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
@@ -65,10 +65,10 @@ func TestRestore_leaves_no_rows_when_it_is_killed(t *testing.T) {
 	}
 	stream, _ := backUp(t, source)
 	file := filepath.Join(t.TempDir(), "backup")
-	write(t, file, string(stream))
+	writeFile(t, file, string(stream))
 	for name, newURL := range engines {
 		for moment, stop := range map[string]int{
-			"at the first row": 600, "in the middle": len(stream) / 2, "near the end": len(stream) - 10, "before the commit": len(stream),
+			"at the first rows": 600, "in the middle": len(stream) / 2, "near the end": len(stream) - 10, "before the commit": len(stream),
 		} {
 			t.Run(name+" "+moment, func(t *testing.T) {
 				t.Parallel()

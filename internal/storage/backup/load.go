@@ -14,11 +14,11 @@ const rowsAtOnce = 100
 // loader writes tables row by row, in the order of the backup: each table follows the tables that it refers
 // to.
 type loader struct {
-	tx     *sql.Tx
-	tables []table // not written yet
-	now    table
-	insert *sql.Stmt // inserts rowsAtOnce rows
-	values []any     // values of rows not written yet
+	tx      *sql.Tx
+	tables  []table // not written yet
+	current table
+	insert  *sql.Stmt // inserts rowsAtOnce rows into the current table
+	values  []any     // values of rows not written yet
 }
 
 // beginTable completes the current table and begins the next table.
@@ -30,28 +30,28 @@ func (l *loader) beginTable(ctx context.Context, name string, columns []string) 
 	if i < 0 {
 		return fmt.Errorf("%w: table %q is not in its schema version", ErrDamaged, name)
 	}
-	l.now = l.tables[i]
+	l.current = l.tables[i]
 	l.tables = slices.Delete(l.tables, i, i+1)
 	var err error
-	l.insert, err = l.tx.PrepareContext(ctx, l.now.insert(rowsAtOnce))
+	l.insert, err = l.tx.PrepareContext(ctx, l.current.insert(rowsAtOnce))
 	return err
 }
 
-// row adds a row. When there are rowsAtOnce pending rows, it writes them.
-func (l *loader) row(ctx context.Context, line []byte) error {
+// addRow adds a row. When there are rowsAtOnce pending rows, it writes them.
+func (l *loader) addRow(ctx context.Context, line []byte) error {
 	values, err := parseRow(line)
 	if err != nil {
 		return err
 	}
-	if l.insert == nil || len(values) != len(l.now.columns) {
-		return fmt.Errorf("%w: a row of table %q has %d values", ErrDamaged, l.now.name, len(values))
+	if l.insert == nil || len(values) != len(l.current.columns) {
+		return fmt.Errorf("%w: a row of table %q has %d values", ErrDamaged, l.current.name, len(values))
 	}
 	l.values = append(l.values, values...)
-	if len(l.values) < rowsAtOnce*len(l.now.columns) {
+	if len(l.values) < rowsAtOnce*len(l.current.columns) {
 		return nil
 	}
 	if _, err := l.insert.ExecContext(ctx, l.values...); err != nil {
-		return fmt.Errorf("table %s: %w", l.now.name, err)
+		return fmt.Errorf("table %s: %w", l.current.name, err)
 	}
 	l.values = l.values[:0]
 	return nil
@@ -71,8 +71,8 @@ func (l *loader) flush(ctx context.Context) error {
 		return nil
 	}
 	if len(l.values) > 0 {
-		if _, err := l.tx.ExecContext(ctx, l.now.insert(len(l.values)/len(l.now.columns)), l.values...); err != nil {
-			return fmt.Errorf("table %s: %w", l.now.name, err)
+		if _, err := l.tx.ExecContext(ctx, l.current.insert(len(l.values)/len(l.current.columns)), l.values...); err != nil {
+			return fmt.Errorf("table %s: %w", l.current.name, err)
 		}
 		l.values = l.values[:0]
 	}

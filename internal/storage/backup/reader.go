@@ -44,8 +44,8 @@ func newReader(r io.Reader) (*reader, error) {
 }
 
 // visitTables calls begin for every table and visit for every row. The line is valid until the next call. The
-// data is verified only if each returns no error. The errors are ErrDamaged and the errors of begin and
-// visit.
+// content is compared with its hash at the end of the backup, so the caller must discard everything that it has
+// read if visitTables returns an error. The errors are ErrDamaged and the errors of begin and visit.
 func (r *reader) visitTables(begin func(name string, columns []string) error, visit func(line []byte) error) (Manifest, error) {
 	rows := map[string]int64{}
 	var current string
@@ -54,7 +54,7 @@ func (r *reader) visitTables(begin func(name string, columns []string) error, vi
 		if err != nil {
 			return Manifest{}, err
 		}
-		if line[0] == '[' {
+		if line[0] == '[' { // a row
 			rows[current]++
 			r.sum.Write(line)
 			if err := visit(line); err != nil {
@@ -62,27 +62,28 @@ func (r *reader) visitTables(begin func(name string, columns []string) error, vi
 			}
 			continue
 		}
-		var mark struct {
+		var object struct { // either the header of a table or the trailer
 			tableHeader
 			trailer
 		}
-		if err := json.Unmarshal(line, &mark); err != nil {
+		if err := json.Unmarshal(line, &object); err != nil {
 			return Manifest{}, fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
-		if mark.SHA256 != "" {
-			return r.header.manifest(mark.trailer), r.end(mark.trailer, rows)
+		if object.SHA256 != "" {
+			return r.header.manifest(object.trailer), r.checkTrailer(object.trailer, rows)
 		}
-		current = mark.Table
+		current = object.Table
 		rows[current] = 0
 		r.sum.Write(line)
-		if err := begin(mark.Table, mark.Columns); err != nil {
+		if err := begin(object.Table, object.Columns); err != nil {
 			return Manifest{}, err
 		}
 	}
 }
 
-// end compares the data that was read with the last line.
-func (r *reader) end(end trailer, rows map[string]int64) error {
+// checkTrailer compares the data that was read with the last line, and returns ErrDamaged if they differ or
+// if data follows.
+func (r *reader) checkTrailer(end trailer, rows map[string]int64) error {
 	if end.SHA256 != hex.EncodeToString(r.sum.Sum(nil)) {
 		return fmt.Errorf("%w: the SHA-256 of its content differs from the one at its end", ErrDamaged)
 	}

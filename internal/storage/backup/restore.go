@@ -150,7 +150,7 @@ func load(ctx context.Context, tx *sql.Tx, d engine.Dialect, b *reader) (Manifes
 	l := &loader{tx: tx, tables: tables}
 	m, err := b.visitTables(
 		func(name string, columns []string) error { return l.beginTable(ctx, name, columns) },
-		func(line []byte) error { return l.row(ctx, line) })
+		func(line []byte) error { return l.addRow(ctx, line) })
 	if err != nil {
 		return Manifest{}, err
 	}

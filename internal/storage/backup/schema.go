@@ -39,7 +39,7 @@ func schema(ctx context.Context, version int64) ([]table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read schema version %d: %w", version, err)
 	}
-	return byReference(tables, references)
+	return sortByReference(tables, references)
 }
 
 // readTables returns the tables of a SQLite database, in the order of their creation.
@@ -62,8 +62,8 @@ func readTables(ctx context.Context, q engine.Querier) (tables []table, err erro
 	return tables, err
 }
 
-// byReference sorts the tables so that each follows the tables that it refers to.
-func byReference(tables []table, references map[string][]string) ([]table, error) {
+// sortByReference sorts the tables so that each follows the tables that it refers to.
+func sortByReference(tables []table, references map[string][]string) ([]table, error) {
 	var sorted []table
 	placed := map[string]bool{}
 	for len(tables) > 0 {

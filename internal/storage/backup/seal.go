@@ -38,8 +38,8 @@ func NewSealer(w io.Writer, passphrase string, work int) (*Sealer, error) {
 // Close completes the file.
 func (s *Sealer) Close() error { return errors.Join(s.Writer.Close(), s.encryption.Close()) }
 
-// Unseal returns a reader of the input of a Sealer from its output. Damage is reported by Unseal or while
-// the content is read. The errors include ErrPassphrase and ErrDamaged.
+// Unseal returns a reader of the data that a Sealer compressed and encrypted into f. Damage is reported by
+// Unseal or while the data is read. The errors include ErrPassphrase and ErrDamaged.
 func Unseal(f io.ReadSeeker, passphrase string) (io.Reader, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ type writer struct {
 	sum   hash.Hash
 	lines *json.Encoder // writes to out and sum
 	rows  map[string]int64
-	line  []byte // of the last row
+	line  []byte // the buffer of writeRow
 }
 
 // bufferSize is the number of bytes that are compressed, or read, at once.
@@ -29,14 +29,14 @@ func newWriter(w io.Writer) *writer {
 	return b
 }
 
-// table begins a table.
-func (w *writer) table(t table) error {
+// beginTable writes the header of a table.
+func (w *writer) beginTable(t table) error {
 	w.rows[t.name] = 0
 	return w.lines.Encode(tableHeader{Table: t.name, Columns: t.columns})
 }
 
-// row writes a row of a table.
-func (w *writer) row(t table, cells []cell) error {
+// writeRow writes a row of a table.
+func (w *writer) writeRow(t table, cells []cell) error {
 	w.rows[t.name]++
 	line := append(w.line[:0], '[')
 	for i, c := range cells {
@@ -54,8 +54,8 @@ func (w *writer) row(t table, cells []cell) error {
 	return err
 }
 
-// end writes the last line.
-func (w *writer) end() (trailer, error) {
+// writeTrailer writes the last line.
+func (w *writer) writeTrailer() (trailer, error) {
 	end := trailer{Rows: w.rows, SHA256: hex.EncodeToString(w.sum.Sum(nil))}
 	if err := w.lines.Encode(end); err != nil {
 		return end, err

@@ -8,15 +8,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Mark returns a number that changes when another process writes to the database. On PostgreSQL it is
+// DataVersion returns a number that changes when another process writes to the database. On PostgreSQL it is
 // always 0. Commits of this process do not change the number. See SQLite, "PRAGMA data_version".
-func (e *Engine) Mark(ctx context.Context) (int64, error) {
+func (e *Engine) DataVersion(ctx context.Context) (int64, error) {
 	if e.IsPostgres() {
 		return 0, nil
 	}
-	return Answer(ctx, e.Write, func(ctx context.Context, q Querier) (mark int64, err error) {
-		err = q.QueryRowContext(ctx, "PRAGMA data_version").Scan(&mark)
-		return mark, err
+	return Answer(ctx, e.Write, func(ctx context.Context, q Querier) (version int64, err error) {
+		err = q.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)
+		return version, err
 	})
 }
 
@@ -32,10 +32,10 @@ func (e *Engine) Announce(ctx context.Context, channel, text string) error {
 	})
 }
 
-// Announced calls connected, and then received with each text that is announced on a channel, until the
+// Listen calls connected, and then received with each text that is announced on a channel, until the
 // context ends or the connection is lost. It uses a separate connection. It returns errors.ErrUnsupported
 // on SQLite and behind a connection pooler, which may send the announcements to another client.
-func (e *Engine) Announced(ctx context.Context, channel string, connected func(), received func(text string)) error {
+func (e *Engine) Listen(ctx context.Context, channel string, connected func(), received func(text string)) error {
 	p, ok := e.database.(*postgres)
 	if !ok {
 		return errors.ErrUnsupported

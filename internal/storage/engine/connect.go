@@ -38,7 +38,7 @@ func InUse(ctx context.Context, url string) (bool, error) {
 		return false, err
 	}
 	if d == sqliteDialect {
-		if empty, err := emptyFile(source); empty || err != nil {
+		if empty, err := isAbsentOrEmpty(source); empty || err != nil {
 			return false, err
 		}
 	}
@@ -50,8 +50,8 @@ func InUse(ctx context.Context, url string) (bool, error) {
 	return HasMasterKey(ctx, db, d)
 }
 
-// emptyFile reports whether a database's file is absent or empty.
-func emptyFile(path string) (bool, error) {
+// isAbsentOrEmpty reports whether a database's file is absent or empty.
+func isAbsentOrEmpty(path string) (bool, error) {
 	file, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
@@ -71,7 +71,7 @@ func connect(d Dialect, source string, busyTimeout time.Duration) (*sql.DB, *poo
 	if err := makeFile(source); err != nil {
 		return nil, nil, err
 	}
-	db, err := sql.Open(d.driver, sqliteWriting(source, busyTimeout))
+	db, err := sql.Open(d.driver, sqliteWriteDSN(source, busyTimeout))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,7 +82,7 @@ func connect(d Dialect, source string, busyTimeout time.Duration) (*sql.DB, *poo
 // readingPool returns a pool for a database that is only read.
 func readingPool(d Dialect, source string) (*sql.DB, error) {
 	if d == sqliteDialect {
-		return sql.Open(d.driver, sqliteReading(source, busyTimeout))
+		return sql.Open(d.driver, sqliteReadDSN(source, busyTimeout))
 	}
 	db, _, err := openPostgres(source)
 	return db, err

@@ -16,7 +16,7 @@ type Counter struct {
 // final value is written once, before the commit.
 type counters struct {
 	Querier
-	numbers map[number]value
+	numbers map[number]cachedNumber
 }
 
 // number identifies the row of a number.
@@ -25,40 +25,40 @@ type number struct {
 	name    string
 }
 
-// value is a number's current value in the transaction, and the value in its row.
-type value struct{ now, row int64 }
+// cachedNumber is a number's current value in the transaction, and the value in its row.
+type cachedNumber struct{ current, stored int64 }
 
 func newCounters(q Querier) *counters {
-	return &counters{Querier: q, numbers: map[number]value{}}
+	return &counters{Querier: q, numbers: map[number]cachedNumber{}}
 }
 
 // Add adds to a number and returns the sum. The number's row is locked until the end of the
 // transaction.
-func (c *Counter) Add(ctx context.Context, q Querier, name string, by int64) (now int64, err error) {
-	t, shared := q.(*counters)
-	if !shared {
-		err = q.QueryRowContext(ctx, c.AddSQL, name, by).Scan(&now)
-		return now, err
+func (c *Counter) Add(ctx context.Context, q Querier, name string, by int64) (sum int64, err error) {
+	cache, isShared := q.(*counters)
+	if !isShared {
+		err = q.QueryRowContext(ctx, c.AddSQL, name, by).Scan(&sum)
+		return sum, err
 	}
 	n := number{c, name}
-	s, known := t.numbers[n]
+	cached, known := cache.numbers[n]
 	if known {
-		s.now += by
+		cached.current += by
 	} else {
-		if err := q.QueryRowContext(ctx, c.AddSQL, name, by).Scan(&s.now); err != nil {
+		if err := q.QueryRowContext(ctx, c.AddSQL, name, by).Scan(&cached.current); err != nil {
 			return 0, err
 		}
-		s.row = s.now
+		cached.stored = cached.current
 	}
-	t.numbers[n] = s
-	return s.now, nil
+	cache.numbers[n] = cached
+	return cached.current, nil
 }
 
 // Set sets a number that the transaction has added to before.
 func (c *Counter) Set(ctx context.Context, q Querier, name string, to int64) error {
-	if t, shared := q.(*counters); shared {
+	if cache, isShared := q.(*counters); isShared {
 		n := number{c, name}
-		t.numbers[n] = value{now: to, row: t.numbers[n].row}
+		cache.numbers[n] = cachedNumber{current: to, stored: cache.numbers[n].stored}
 		return nil
 	}
 	_, err := q.ExecContext(ctx, c.SetSQL, name, to)
@@ -66,18 +66,18 @@ func (c *Counter) Set(ctx context.Context, q Querier, name string, to int64) err
 }
 
 // snapshot returns the state to which undo returns after a job failed.
-func (c *counters) snapshot() map[number]value { return maps.Clone(c.numbers) }
+func (c *counters) snapshot() map[number]cachedNumber { return maps.Clone(c.numbers) }
 
-// undo drops the changes of a job, like the rollback in the database.
-func (c *counters) undo(mark map[number]value) { c.numbers = mark }
+// undo restores the state before a failed job, like the rollback to the savepoint in the database.
+func (c *counters) undo(before map[number]cachedNumber) { c.numbers = before }
 
 // flush writes the final values.
 func (c *counters) flush(ctx context.Context) error {
-	for n, s := range c.numbers {
-		if s.now == s.row {
+	for n, cached := range c.numbers {
+		if cached.current == cached.stored {
 			continue
 		}
-		if _, err := c.ExecContext(ctx, n.counter.SetSQL, n.name, s.now); err != nil {
+		if _, err := c.ExecContext(ctx, n.counter.SetSQL, n.name, cached.current); err != nil {
 			return err
 		}
 	}

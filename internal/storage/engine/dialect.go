@@ -48,7 +48,7 @@ func DialectOf(url string) (Dialect, error) {
 // IsPostgres reports whether the engine is PostgreSQL.
 func (d Dialect) IsPostgres() bool { return d == postgresDialect }
 
-// parseURL returns the Dialect for a database's URL. For SQLite, place is the path of the file; for
+// parseURL returns the dialect for a database's URL. For SQLite, source is the path of the file; for
 // PostgreSQL, it is the URL.
 func parseURL(url string) (d Dialect, source string, err error) {
 	scheme, rest, _ := strings.Cut(url, ":")

@@ -30,8 +30,8 @@ type database interface {
 	share(ctx context.Context, group string, w Work) error
 	read(ctx context.Context, w Work) error
 	snapshot(ctx context.Context, w Work) error
-	// checkPlace returns an error if the database's file was deleted or replaced, so that written data is
-	// lost when this process ends.
+	// checkPlace returns an error if the database's file was deleted or replaced: the data that this
+	// process writes is then lost when the process ends.
 	checkPlace() error
 	// waiting returns the number of callers that wait for other work, and the number of groups with
 	// running transactions.
@@ -103,17 +103,17 @@ func (e *Engine) Migration() Migration { return e.migration }
 // Close waits for running transactions and closes the database.
 func (e *Engine) Close() error { return e.database.close() }
 
-// Write runs work in a transaction, and returns once it is committed. An error of work, or a panic,
-// rolls it back. It returns ErrNested inside other work, and Options.Unavailable. After an error it
-// is not known whether work was committed. Work may run more than once, but never again after a
-// commit that may have succeeded. It may still run after the context has ended, so its results must
-// be returned through Answer.
+// Write runs w in a transaction, and returns when the transaction is committed. If w returns an error or
+// panics, the transaction is rolled back. Write returns ErrNested inside other work, and errors that wrap
+// Options.Unavailable. After an error of the commit it is not known whether the transaction was committed.
+// w may run more than once, but never again after a commit that may have succeeded. w may still run after
+// the context has ended, so its results must be returned through Answer.
 func (e *Engine) Write(ctx context.Context, w Work) error {
 	return e.run(ctx, w, e.database.write)
 }
 
-// Share is Write for work that would wait for other work of its group: it may be committed together
-// with that work. The first row that it locks must be the group's.
+// Share is Write for work that would wait for other work of its group: w may be committed together
+// with that work. The first row that w locks must be the row of the group.
 func (e *Engine) Share(ctx context.Context, group string, w Work) error {
 	return e.run(ctx, w, func(ctx context.Context, w Work) error { return e.database.share(ctx, group, w) })
 }

@@ -15,7 +15,7 @@ type groups struct {
 	mu      sync.Mutex
 	waiting map[string][]*job // by group; a group with running transactions has an entry
 	closed  bool
-	leaders sync.WaitGroup
+	running sync.WaitGroup // the goroutines of the groups
 }
 
 // add adds a job to a group, and starts the group's goroutine if it does not run.
@@ -25,17 +25,17 @@ func (g *groups) add(group string, j *job) error {
 	if g.closed {
 		return ErrClosed
 	}
-	waiting, atWork := g.waiting[group]
+	waiting, isRunning := g.waiting[group]
 	g.waiting[group] = append(waiting, j)
-	if !atWork {
-		g.leaders.Go(func() { g.runGroups(group) })
+	if !isRunning {
+		g.running.Go(func() { g.runGroup(group) })
 	}
 	return nil
 }
 
-// runGroups commits batches of a group until no job waits. The jobs added during a commit are the next
+// runGroup commits batches of a group until no job waits. The jobs added during a commit are the next
 // batch.
-func (g *groups) runGroups(group string) {
+func (g *groups) runGroup(group string) {
 	for batch := g.next(group); len(batch) > 0; batch = g.next(group) {
 		g.commit(batch)
 	}
@@ -70,7 +70,7 @@ func (g *groups) close() {
 	g.mu.Lock()
 	g.closed = true
 	g.mu.Unlock()
-	g.leaders.Wait()
+	g.running.Wait()
 }
 
 // share implements database.
@@ -82,8 +82,8 @@ func (p *postgres) share(ctx context.Context, group string, w Work) error {
 	return j.wait(ctx)
 }
 
-// commit runs a batch in one transaction and answers its jobs. It is cancelled when no caller waits
-// for the batch any more.
+// commit runs a batch in one transaction and answers its jobs. The transaction is cancelled when no
+// caller waits for the batch any more.
 func (p *postgres) commit(batch []*job) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

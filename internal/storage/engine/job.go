@@ -7,8 +7,8 @@ import (
 )
 
 // MaxBatch is the largest number of transactions in one commit. It is large enough to share the wait for
-// the disk, and far smaller than the distance by which index marks may be ahead, so that the marks are
-// rarely raised.
+// the disk. It is far smaller than the distance by which package highwater raises a mark above its counter,
+// so that marks are rarely raised.
 const MaxBatch = 32
 
 // job is the work of one caller that may share a commit with others, and its result. No statement

@@ -42,7 +42,8 @@ func CheckMasterKey(ctx context.Context, q Querier, box *seal.Box) error {
 	return nil
 }
 
-// setMasterKey writes the check value to a new database. For another database it is CheckMasterKey.
+// setMasterKey writes the check value to a new database. If the database has a check value, setMasterKey
+// only compares it, like CheckMasterKey.
 func setMasterKey(ctx context.Context, q Querier, box *seal.Box) error {
 	err := CheckMasterKey(ctx, q, box)
 	if !errors.Is(err, sql.ErrNoRows) {

@@ -69,7 +69,7 @@ func upgrade(ctx context.Context, db *sql.DB, d Dialect, source string, o Option
 		return m, fmt.Errorf("schema version %d, not %d: %w", m.From, m.To, ErrOlder)
 	}
 	if m.From > 0 && d == sqliteDialect {
-		if m.Copy, err = copyBefore(ctx, db, source, m.From); err != nil {
+		if m.Copy, err = copyBeforeUpgrade(ctx, db, source, m.From); err != nil {
 			return m, fmt.Errorf("copy database before its upgrade: %w", err)
 		}
 	}
@@ -115,9 +115,9 @@ func migrateTo(ctx context.Context, db *sql.DB, d Dialect, version int64) error 
 	return err
 }
 
-// copyBefore copies a SQLite database of a schema version to a file next to it, and returns the
+// copyBeforeUpgrade copies a SQLite database of a schema version to a file next to it, and returns the
 // path of the copy. An earlier copy of that version is replaced.
-func copyBefore(ctx context.Context, db *sql.DB, source string, version int64) (path string, err error) {
+func copyBeforeUpgrade(ctx context.Context, db *sql.DB, source string, version int64) (path string, err error) {
 	path = fmt.Sprintf("%s.schema-%d", source, version)
 	unfinished := path + ".tmp"
 	if err := os.Remove(unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -136,8 +136,8 @@ func copyBefore(ctx context.Context, db *sql.DB, source string, version int64) (
 	return path, durable.Move(unfinished, path)
 }
 
-// checkVersion fails unless a copy has a schema version: another process may have upgraded the
-// database in the meantime.
+// checkVersion returns an error unless a copy has the given schema version: another process may have
+// upgraded the database in the meantime.
 func checkVersion(ctx context.Context, path string, version int64) error {
 	db, err := readingPool(sqliteDialect, path)
 	if err != nil {
@@ -160,7 +160,7 @@ func migrationProvider(db *sql.DB, d Dialect) (*goose.Provider, error) {
 	return goose.NewProvider(d.goose, db, files, goose.WithDisableGlobalRegistry(true))
 }
 
-// migrationLock is the advisory lock of the process that runs migrations.
+// migrationLock is the key of the advisory lock of the process that runs migrations, a random number.
 const migrationLock = 5_887_940_537_704_921_958
 
 // withMigrationLock runs do while no other process runs migrations. On PostgreSQL the lock belongs to a
@@ -191,13 +191,13 @@ func withFileLock(ctx context.Context, db *sql.DB, do func() error) error {
 	if err := db.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&path); err != nil {
 		return fmt.Errorf("lock migrations: %w", err)
 	}
-	if path == "" { // a database in memory has one user
+	if path == "" { // a database in memory, which no other process can use
 		return do()
 	}
 	lock := filelock.New(path + ".upgrade")
 	if _, err := lock.TryLockContext(ctx, lockInterval); err != nil {
 		return fmt.Errorf("lock migrations: %w", err)
 	}
-	defer func() { _ = lock.Unlock() }() // the file has no content
+	defer func() { _ = lock.Unlock() }() // an error loses nothing, since the file has no content
 	return do()
 }

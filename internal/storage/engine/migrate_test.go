@@ -144,7 +144,7 @@ func TestOpen_waits_for_the_migrations_of_another_process(t *testing.T) {
 				return e.Close()
 			}
 			opened := make(chan error, 1)
-			err = engine.Alone(ctx, db, d, func() error {
+			err = engine.WithMigrationLock(ctx, db, d, func() error {
 				if err := engine.MigrateLocked(ctx, db, d, 2); err != nil {
 					return err
 				}

@@ -21,7 +21,7 @@ func (e *Engine) run(ctx context.Context, w Work, do func(context.Context, Work)
 	if ctx.Value(activeWork{e}) != nil {
 		return ErrNested
 	}
-	return e.availability(ctx, do(ctx, func(ctx context.Context, q Querier) error {
+	return e.wrapUnavailable(ctx, do(ctx, func(ctx context.Context, q Querier) error {
 		defer time.AfterFunc(slowWork, func() {
 			e.log.Warn("transaction is slow: it waits for other transactions, or for one that it began itself", "after", slowWork)
 		}).Stop()

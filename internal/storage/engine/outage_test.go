@@ -12,27 +12,27 @@ import (
 )
 
 // On a full disk, reads and transactions without changes succeed. They must not end the outage.
-func TestAvailability_logs_an_outage_once(t *testing.T) {
+func TestEngine_logs_an_outage_once(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		log := &logtest.Journal{}
 		e := &Engine{log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{ReplaceAttr: onlyMessage}))}
 		for range 60 {
-			_ = e.availability(context.Background(), io.ErrUnexpectedEOF)
-			_ = e.availability(context.Background(), nil)
+			_ = e.wrapUnavailable(context.Background(), io.ErrUnexpectedEOF)
+			_ = e.wrapUnavailable(context.Background(), nil)
 			time.Sleep(time.Second)
-			_ = e.availability(context.Background(), nil)
+			_ = e.wrapUnavailable(context.Background(), nil)
 		}
 		want := "msg=\"database does not answer\"\n"
 		if got := log.String(); got != want {
 			t.Errorf("during the outage:\n%s, want\n%s", got, want)
 		}
 		time.Sleep(30 * time.Second)
-		_ = e.availability(context.Background(), nil)
-		_ = e.availability(context.Background(), nil)
+		_ = e.wrapUnavailable(context.Background(), nil)
+		_ = e.wrapUnavailable(context.Background(), nil)
 		want += "msg=\"database answers again\"\n"
 		if got := log.String(); got != want {
-			t.Errorf("after it:\n%s, want\n%s", got, want)
+			t.Errorf("after the outage:\n%s, want\n%s", got, want)
 		}
 	})
 }

@@ -110,17 +110,17 @@ func (p *pool) resetSession(_ context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// note starts a new generation if an error means that a server accepts no writes, so that all earlier
+// noteError starts a new generation if an error means that a server accepts no writes, so that all earlier
 // connections are closed before their next use.
-func (p *pool) note(err error) {
-	if readOnly(err) {
+func (p *pool) noteError(err error) {
+	if isReadOnlyServer(err) {
 		p.generation.Add(1)
 	}
 }
 
-// readOnly reports whether an error means that a server accepts no writes, as after a failover:
+// isReadOnlyServer reports whether an error means that a server accepts no writes, as after a failover:
 // read_only_sql_transaction. See PostgreSQL, appendix A.
-func readOnly(err error) bool {
+func isReadOnlyServer(err error) bool {
 	fault, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && fault.Code == "25006"
 }

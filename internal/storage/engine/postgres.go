@@ -17,8 +17,9 @@ const defaultConnections = 8
 // maxAttempts is the largest number of attempts for work that fails for a transient reason.
 const maxAttempts = 10
 
-// outage is the time for which the loss of the connection is hidden from the caller.
-const outage = 500 * time.Millisecond
+// reconnectTime is the time for which work is repeated after the loss of the connection, before the caller
+// gets the error.
+const reconnectTime = 500 * time.Millisecond
 
 // postgres runs transactions concurrently, since locks are per row. Transactions that would wait for the
 // same rows share a commit, see groups.
@@ -98,9 +99,9 @@ func (p *postgres) retry(ctx context.Context, do func() (final bool, err error))
 	started := time.Now()
 	for attempt := 1; ; attempt++ {
 		final, err := do()
-		p.pool.note(err)
-		worth := isRetryable(err) || isLostConnection(err) && time.Since(started) < outage
-		if err == nil || final || !worth || attempt == maxAttempts || ctx.Err() != nil {
+		p.pool.noteError(err)
+		transient := isRetryable(err) || isLostConnection(err) && time.Since(started) < reconnectTime
+		if err == nil || final || !transient || attempt == maxAttempts || ctx.Err() != nil {
 			return err
 		}
 		select {

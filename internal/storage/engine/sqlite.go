@@ -15,8 +15,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// leastReaders is the smallest number of connections for reading.
-const leastReaders = 4
+// minReaders is the smallest number of connections for reading.
+const minReaders = 4
 
 // busyTimeout is the time to wait for a lock of another process if Options.BusyTimeout is zero.
 const busyTimeout = 10 * time.Second
@@ -41,13 +41,13 @@ func newSQLite(ctx context.Context, db *sql.DB, path string, o Options) (*sqlite
 	if err != nil {
 		return nil, err
 	}
-	reading, err := sql.Open("sqlite", sqliteReading(path, o.BusyTimeout))
+	reading, err := sql.Open("sqlite", sqliteReadDSN(path, o.BusyTimeout))
 	if err != nil {
 		return nil, err
 	}
 	s := &sqliteDatabase{
 		path: path, file: file,
-		readers: make(chan *prepared, max(leastReaders, runtime.NumCPU())),
+		readers: make(chan *prepared, max(minReaders, runtime.NumCPU())),
 		closing: make(chan struct{}), reading: reading,
 	}
 	for range cap(s.readers) {
@@ -142,20 +142,20 @@ func makeFile(path string) error {
 	return f.Close()
 }
 
-// sqliteWriting returns the data source name of a file for the connection that writes: commits are
+// sqliteWriteDSN returns the data source name of a file for the connection that writes: commits are
 // synced to disk, it waits for a lock of another process, and rollback data of savepoints is kept
 // in memory. The write-ahead log is moved into the file every 16 MiB, so that pages that change
-// often are written there only once. The cache grows to 16 MiB, because scripts and IDs lead to
-// random pages of their indexes.
-func sqliteWriting(path string, busy time.Duration) string {
+// often are written there only once. The cache grows to 16 MiB, because scripts and IDs are random, so that
+// their entries are on random pages of the indexes.
+func sqliteWriteDSN(path string, busy time.Duration) string {
 	return sqliteURL(path, url.Values{
 		"_pragma": {busyPragma(busy), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)", "cache_size(-16384)", "wal_autocheckpoint(4000)"},
 		"_txlock": {"immediate"},
 	})
 }
 
-// sqliteReading returns the data source name of a file for connections that read.
-func sqliteReading(path string, busy time.Duration) string {
+// sqliteReadDSN returns the data source name of a file for connections that read.
+func sqliteReadDSN(path string, busy time.Duration) string {
 	return sqliteURL(path, url.Values{"_pragma": {busyPragma(busy), "query_only(1)"}})
 }
 
@@ -167,8 +167,8 @@ func sqliteURL(path string, options url.Values) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options.Encode()
 }
 
-// busy reports whether a statement failed only because another process holds a lock.
-func busy(err error) bool {
+// isBusy reports whether a statement failed only because another process holds a lock.
+func isBusy(err error) bool {
 	var fault *sqlite.Error
 	return errors.As(err, &fault) && fault.Code()&0xff == sqlite3.SQLITE_BUSY
 }

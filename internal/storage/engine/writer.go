@@ -100,7 +100,7 @@ func (w *writer) run() {
 			if !ok {
 				return
 			}
-			w.batch(ctx, j)
+			w.runBatch(ctx, j)
 			if due == nil {
 				due = time.After(checkpointDelay)
 			}
@@ -115,8 +115,8 @@ func (w *writer) run() {
 	}
 }
 
-// batch commits a job together with the waiting jobs, and answers all of them.
-func (w *writer) batch(ctx context.Context, first *job) {
+// runBatch commits a job together with the waiting jobs, and answers all of them.
+func (w *writer) runBatch(ctx context.Context, first *job) {
 	batch := []*job{first}
 	for range min(len(w.queue), MaxBatch-1) {
 		batch = append(batch, <-w.queue)
@@ -156,7 +156,7 @@ func (w *writer) commit(ctx context.Context, batch []*job) error {
 func (w *writer) begin(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		_, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
-		if err == nil || !busy(err) || attempt == maxBeginAttempts {
+		if err == nil || !isBusy(err) || attempt == maxBeginAttempts {
 			return err
 		}
 		w.log.Warn("another process keeps the database locked", "tries", attempt)

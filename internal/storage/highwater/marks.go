@@ -34,7 +34,7 @@ const maxStep = maxAhead - engine.MaxBatch
 // gap limit, usually 20.
 const minStep = 8
 
-// If two raises of a mark are less than busyInterval apart, many indexes are being allocated.
+// busyInterval is the time between two raises of a mark below which many indexes are being allocated.
 const busyInterval = time.Second
 
 // Leap is the number of indexes that a counter skips if addresses may have been used that are not in
@@ -50,10 +50,10 @@ type Marks struct {
 	path    string // "" = no marks are stored
 	counter *engine.Counter
 	log     *slog.Logger
-	use     *flock.Flock
-	// isStale is true if a counter without a mark means that the file was lost or not copied with
+	useLock *flock.Flock // see tryLockExclusive
+	// missingMeansLost is true if a counter without a mark means that the file was lost or not copied with
 	// the database. This is the case on SQLite. On PostgreSQL this machine may be new.
-	isStale bool
+	missingMeansLost bool
 
 	mu        sync.Mutex
 	marks     map[string]int64
@@ -66,39 +66,39 @@ type Marks struct {
 // empty, no marks are stored. The counter holds the next indexes; if it is nil, only Skip allocates
 // indexes. The caller must call Close.
 func Open(path string, d engine.Dialect, counter *engine.Counter, log *slog.Logger) (*Marks, error) {
-	r := &Marks{
-		path: path, counter: counter, log: log, isStale: !d.IsPostgres(),
+	m := &Marks{
+		path: path, counter: counter, log: log, missingMeansLost: !d.IsPostgres(),
 		marks: map[string]int64{}, allocated: map[string]int64{}, raisedAt: map[string]time.Time{},
 	}
 	if path == "" {
-		return r, nil
+		return m, nil
 	}
-	r.use = filelock.New(path + ".use")
+	m.useLock = filelock.New(path + ".use")
 	// A file that cannot be written must stop the start, not the first creation.
-	if err := r.locked(func() error { return r.read() }); err != nil {
-		return nil, errors.Join(err, r.Close())
+	if err := m.locked(m.read); err != nil {
+		return nil, errors.Join(err, m.Close())
 	}
-	return r, nil
+	return m, nil
 }
 
 // Close releases the shared lock, so that another process can get the exclusive one.
 func (m *Marks) Close() error {
-	if m.use == nil {
+	if m.useLock == nil {
 		return nil
 	}
-	return m.use.Unlock()
+	return m.useLock.Unlock()
 }
 
-// tryLockExclusive tries to get the exclusive lock on the file of uses, and reports whether it succeeded. Every
-// process that uses the marks holds a shared lock on this file. While a process has the exclusive
+// tryLockExclusive tries to get the exclusive lock on the file path+".use", and reports whether it succeeded.
+// Every process that uses the marks holds a shared lock on this file. While a process has the exclusive
 // lock, no other process has raised marks that are ahead of their counters.
 func (m *Marks) tryLockExclusive() (bool, error) {
 	// Windows cannot exchange a shared lock for an exclusive one, and other systems release the first
 	// before they try to take the second.
-	err := m.use.Unlock()
+	err := m.useLock.Unlock()
 	isLocked := false
 	if err == nil {
-		isLocked, err = m.use.TryLock()
+		isLocked, err = m.useLock.TryLock()
 	}
 	if err != nil {
 		return false, fmt.Errorf("lock index marks: %w", err)
@@ -112,9 +112,9 @@ const useRetry = 20 * time.Millisecond
 
 // lockShared takes the shared lock, in place of the exclusive one if that is held.
 func (m *Marks) lockShared(ctx context.Context) error {
-	err := m.use.Unlock()
+	err := m.useLock.Unlock()
 	if err == nil {
-		_, err = m.use.TryRLockContext(ctx, useRetry)
+		_, err = m.useLock.TryRLockContext(ctx, useRetry)
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -131,7 +131,7 @@ func (m *Marks) locked(do func() error) error {
 	if err := lock.Lock(); err != nil {
 		return fmt.Errorf("lock index marks: %w", err)
 	}
-	defer func() { _ = lock.Unlock() }() // the file has no content
+	defer func() { _ = lock.Unlock() }() // an error loses nothing, since the file has no content
 	return do()
 }
 
@@ -173,8 +173,9 @@ func (m *Marks) Next(ctx context.Context, q engine.Querier, counter string) (int
 	return index, nil
 }
 
-// Raise makes the mark of a counter whose lowest index has been raised to next. Without the mark, the first
-// index of a new counter would be taken for one that was allocated before the file of the marks was lost.
+// Raise raises the mark of a counter that was set to next for another reason than an allocation, such as a
+// new wallet whose first indexes are in use. On SQLite, Next would take a counter above 0 without a mark for a
+// counter whose mark was lost, and would skip Leap indexes.
 func (m *Marks) Raise(counter string, next int64) error {
 	if m.path == "" {
 		return nil
@@ -213,7 +214,7 @@ func (m *Marks) next(counter string, index int64) (int64, error) {
 		return index, nil
 	}
 	err := m.locked(func() (err error) {
-		index, err = m.decide(counter, index)
+		index, err = m.nextFromFile(counter, index)
 		return err
 	})
 	if err == nil {
@@ -222,17 +223,17 @@ func (m *Marks) next(counter string, index int64) (int64, error) {
 	return index, err
 }
 
-// decide is next for the case that the mark must be read from the file, or raised. Another process
-// may have raised it in the meantime.
-func (m *Marks) decide(counter string, index int64) (int64, error) {
+// nextFromFile is next if the mark in memory does not allow the index: it reads the marks from the file, because
+// another process may have raised the mark, and raises the mark if necessary.
+func (m *Marks) nextFromFile(counter string, index int64) (int64, error) {
 	if err := m.read(); err != nil {
 		return 0, err
 	}
 	mark, known := m.marks[counter]
 	switch {
 	case known && mark > index+maxAhead:
-		index = beyond(mark, index)
-	case !known && m.isStale && index > 0:
+		index = indexAboveMark(mark, index)
+	case !known && m.missingMeansLost && index > 0:
 		index += Leap
 	}
 	if known && index < mark {
@@ -241,8 +242,8 @@ func (m *Marks) decide(counter string, index int64) (int64, error) {
 	return index, m.raise(counter, index)
 }
 
-// beyond returns the first index that a counter below its mark may allocate.
-func beyond(mark, index int64) int64 {
+// indexAboveMark returns the first index that a counter may allocate whose value index is below its mark.
+func indexAboveMark(mark, index int64) int64 {
 	if mark > index+maxAhead { // too far for a crash
 		return max(index+Leap, mark)
 	}
@@ -283,8 +284,8 @@ func (m *Marks) write(marks map[string]int64) error {
 	return nil
 }
 
-// end makes Next return engine.ErrClosed, and returns the counters that have marks.
-func (m *Marks) end() []string {
+// stop makes Next return engine.ErrClosed, and returns the counters that have marks.
+func (m *Marks) stop() []string {
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
@@ -335,8 +336,8 @@ func (m *Marks) Counters() []string {
 	return slices.Sorted(maps.Keys(m.marks))
 }
 
-// Skip returns the next index of a counter whose next index in a backup was next. The counter's
-// mark is on disk when Skip returns.
+// Skip returns the next index of a restored counter: Leap above next, its next index in the backup, or its
+// mark if the mark is higher. The counter's new mark is on disk when Skip returns.
 func (m *Marks) Skip(counter string, next int64) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,10 +10,9 @@ import (
 	"chequer/internal/storage/engine"
 )
 
-// CatchUp moves every counter that is below its mark to the mark, or at least Leap further if the mark is more than
-// maxAhead above the counter. Only the first process that uses
-// the marks does so. The skipped indexes may have been used, either before a crash or after this
-// copy of the database was made.
+// CatchUp moves every counter that is below its mark to the mark, or at least Leap further if the mark is
+// more than maxAhead above the counter. Only the first process that uses the marks does so. The skipped
+// indexes may have been used, either before a crash or after this copy of the database was made.
 func (m *Marks) CatchUp(ctx context.Context, e *engine.Engine) error {
 	if m.path == "" {
 		return nil
@@ -46,7 +45,7 @@ func (m *Marks) raiseCounters(ctx context.Context, e *engine.Engine) error {
 			if next >= m.marks[counter] {
 				continue
 			}
-			moves[counter] = move{next, beyond(m.marks[counter], next)}
+			moves[counter] = move{next, indexAboveMark(m.marks[counter], next)}
 			if err := m.counter.Set(ctx, q, counter, moves[counter].to); err != nil {
 				return nil, err
 			}
@@ -66,7 +65,7 @@ const settleTimeout = 2 * time.Second
 // the marks, and refuses further indexes. If it fails, the next start skips the indexes up to the
 // marks.
 func (m *Marks) Settle(e *engine.Engine) {
-	counters := m.end()
+	counters := m.stop()
 	if len(counters) == 0 || m.path == "" {
 		return
 	}

@@ -83,7 +83,7 @@ func startCluster() (*cluster, error) {
 	return c, c.wait(data)
 }
 
-// run starts the keeper with the server.
+// run starts the supervisor, which starts the server.
 func (c *cluster) run(data string) error {
 	stdin, alive, err := os.Pipe()
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *cluster) run(data string) error {
 	}
 	defer stdin.Close()
 	c.alive = alive
-	shell := asPostgres("sh", "-c", supervisor, "keeper", binaries(), data)
+	shell := asPostgres("sh", "-c", supervisor, "supervisor", binaries(), data)
 	shell.Stdin = stdin
 	return shell.Start()
 }
@@ -120,7 +120,7 @@ func asPostgres(name string, args ...string) *exec.Cmd {
 	command := exec.Command(name, args...)
 	command.Dir = "/"
 	command.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
-	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // an interrupt of the tests must not reach it
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // an interrupt of the tests must not reach the command
 	return command
 }
 

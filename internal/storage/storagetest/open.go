@@ -15,8 +15,8 @@ import (
 	"chequer/internal/storage"
 )
 
-// Engines are the database engines that every test of storage runs on; each function returns the URL
-// of a new database.
+// Engines are the database engines that every test of storage runs on. Each function returns the URL of a
+// new database: on SQLite of a file that does not exist yet, on PostgreSQL with the current schema.
 var Engines = map[string]func(testing.TB) string{
 	"sqlite":   func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "chequer.db") },
 	"postgres": Postgres,
@@ -41,11 +41,11 @@ func OnBoth(t *testing.T, test func(t *testing.T, s *storage.Storage, url string
 // Open opens a database until the end of the test.
 func Open(t testing.TB, url string) *storage.Storage {
 	t.Helper()
-	return OpenAt(t, url, nil)
+	return OpenWithClock(t, url, nil)
 }
 
-// OpenAt is Open with a clock; nil is the machine's clock.
-func OpenAt(t testing.TB, url string, now func() time.Time) *storage.Storage {
+// OpenWithClock is Open with a clock; nil is the machine's clock.
+func OpenWithClock(t testing.TB, url string, now func() time.Time) *storage.Storage {
 	t.Helper()
 	s, err := storage.Open(context.Background(), url, Box(t, 1), storage.Options{Upgrade: true, Now: now})
 	if err != nil {
@@ -77,18 +77,18 @@ func Rows(t testing.TB, url, query string, args ...any) []string {
 		t.Fatalf("%s: %v", query, err)
 	}
 	defer result.Close()
-	var all []string
+	var column []string
 	for result.Next() {
 		var text string
 		if err := result.Scan(&text); err != nil {
 			t.Fatalf("%s: %v", query, err)
 		}
-		all = append(all, text)
+		column = append(column, text)
 	}
 	if err := result.Err(); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
-	return all
+	return column
 }
 
 // Exec runs a statement on a separate connection, like an operator with access to the database.
@@ -116,7 +116,7 @@ func Database(t testing.TB, url string) *sql.DB {
 	return db
 }
 
-// MasterKey returns the master key of Box.
+// MasterKey returns the master key of the Box with the same byte.
 func MasterKey(b byte) []byte { return bytes.Repeat([]byte{b}, seal.KeySize) }
 
 // Dump returns every table of a database, whether or not the program knows it: its rows as text,
@@ -137,6 +137,7 @@ func Dump(t testing.TB, url string) map[string][]string {
 	return tables
 }
 
+// DumpTable returns the rows of a table as text, sorted. Booleans look the same on both engines.
 func DumpTable(t testing.TB, url, table string) []string {
 	t.Helper()
 	result, err := Database(t, url).QueryContext(t.Context(), `SELECT * FROM "`+table+`"`)
@@ -148,7 +149,7 @@ func DumpTable(t testing.TB, url, table string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := []string{}
+	rows := []string{}
 	for result.Next() {
 		values, targets := make([]any, len(columns)), make([]any, len(columns))
 		for i := range values {
@@ -164,11 +165,11 @@ func DumpTable(t testing.TB, url, table string) []string {
 			}
 			fields[i] = fmt.Sprintf("%s: %#v", columns[i].Name(), v)
 		}
-		all = append(all, strings.Join(fields, ", "))
+		rows = append(rows, strings.Join(fields, ", "))
 	}
 	if err := result.Err(); err != nil {
 		t.Fatal(err)
 	}
-	slices.Sort(all)
-	return all
+	slices.Sort(rows)
+	return rows
 }

@@ -37,7 +37,7 @@ rm -rf "$1"
 `
 
 // Pooler starts PgBouncer in transaction mode for the server of a database, and returns the URL of
-// the database through it. It ends with the test.
+// the database through it. PgBouncer ends with the test.
 func Pooler(t testing.TB, database string) string {
 	t.Helper()
 	if _, err := exec.LookPath("pgbouncer"); err != nil {
@@ -47,7 +47,7 @@ func Pooler(t testing.TB, database string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder, err := os.MkdirTemp("", "chequer-pooler-") //nolint:usetesting // the pooler outlives this test
+	folder, err := os.MkdirTemp("", "chequer-pooler-") //nolint:usetesting // poolerSupervisor deletes it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func Pooler(t testing.TB, database string) string {
 	if err := changeOwner(folder); err != nil {
 		t.Fatal(err)
 	}
-	shell := asPostgres("sh", "-c", poolerSupervisor, "keeper", folder)
+	shell := asPostgres("sh", "-c", poolerSupervisor, "supervisor", folder)
 	stdin, err := shell.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -33,6 +33,7 @@ func (s *Server) Start(t testing.TB) {
 	s.control(t, "start", "-l", filepath.Join(s.cluster.data, "log"))
 }
 
+// control runs pg_ctl for the server and waits until it has succeeded.
 func (s *Server) control(t testing.TB, arguments ...string) {
 	t.Helper()
 	command := asPostgres(filepath.Join(binaries(), "pg_ctl"), append([]string{"-D", s.cluster.data, "-w"}, arguments...)...)

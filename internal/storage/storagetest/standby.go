@@ -99,8 +99,8 @@ func (s *Server) WaitForStandby(t testing.TB) {
 	}
 }
 
-// URLOf returns the URL of a database that is on one of several servers.
-func URLOf(t testing.TB, servers ...*Server) string {
+// URLOfServers returns the URL of a database that is on one of several servers.
+func URLOfServers(t testing.TB, servers ...*Server) string {
 	t.Helper()
 	u, err := url.Parse(servers[0].URL())
 	if err != nil {

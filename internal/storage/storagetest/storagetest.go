@@ -21,7 +21,7 @@ import (
 	"chequer/internal/storage"
 )
 
-// template is a database with our schema, which new databases are copied from.
+// template is a database with the current schema, which new databases are copied from.
 const template = "chequer_template"
 
 var (
@@ -30,7 +30,7 @@ var (
 	created atomic.Int64
 )
 
-// Postgres returns the URL of a new database with our schema. The server starts with the first
+// Postgres returns the URL of a new database with the current schema. The server starts with the first
 // call, serves the whole test binary, and ends with it. If PostgreSQL is not installed, the test is
 // skipped, but fails in CI.
 func Postgres(t testing.TB) string {

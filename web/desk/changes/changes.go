@@ -99,8 +99,8 @@ func (h *Hub) leave(s *shop) {
 	s.waiting--
 }
 
-// read reads the position of a shop once per interval until no page waits. A page that waits again at once, after a
-// heartbeat, does so before the next read.
+// read reads the position of a shop once per interval until no page waits. A page that waits again after a
+// heartbeat is counted before the next read.
 func (h *Hub) read(shopID string, s *shop) {
 	for h.ctx.Err() == nil {
 		position, err := h.config.Position(h.ctx, shopID)

@@ -174,7 +174,7 @@ func (v *page) unit(network chain.ID, asset string) string {
 func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice.Refund, fault refundFault) (desk.OpenRefund, error) {
 	at := v.Below(refundPath(inv.ID) + "/" + r.ID + "/")
 	o := desk.OpenRefund{
-		ID: r.ID, Heading: v.Text("desk.refund.pay"), State: v.refundState(r), Amount: r.Amount.String(), Unit: v.unit(r.Network, r.Asset), CopyOf: v.CopyButton("amount-" + r.ID),
+		ID: r.ID, Heading: v.Text("desk.refund.pay"), State: v.refundState(r), Amount: r.Amount.String(), Unit: v.unit(r.Network, r.Asset), CopyAmount: v.CopyButton("amount-" + r.ID),
 		Version: strconv.FormatInt(inv.Version, 10), Cancel: views.Link{Text: v.Text("desk.refund.cancel"), URL: at + cancelRefund},
 	}
 	if !r.Rate.IsZero() {
@@ -186,7 +186,7 @@ func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice
 		return o, nil
 	}
 	a, known := v.Invoices.KnownAsset(r.Network, r.Asset)
-	o.To, o.Address, o.CopyTo = v.Text("desk.refund.to", "Network", cmp.Or(a.NetworkName, string(r.Network)), "Actor", v.addressGiver(inv, r)), views.AddressGroups(r.Address), v.CopyButton("address-"+r.ID)
+	o.To, o.Address, o.CopyAddress = v.Text("desk.refund.to", "Network", cmp.Or(a.NetworkName, string(r.Network)), "Actor", v.addressGiver(inv, r)), views.AddressGroups(r.Address), v.CopyButton("address-"+r.ID)
 	o.Sent = desk.RefundTx{Action: at + sendRefund, Button: v.Text("desk.refund.send"), Field: v.txField(r, fault)}
 	b, _ := e.Balance(r.Asset)
 	switch {

@@ -39,7 +39,7 @@ func (v *page) overview() error {
 	if err != nil {
 		return err
 	}
-	page.AllOfThem = v.paymentsAddress(mode, "")
+	page.AllPayments = v.paymentsAddress(mode, "")
 	if err := v.addNotices(&page); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (v *page) addTotals(page *desk.Overview, mode invoice.Mode, days int) error
 	if err != nil {
 		return err
 	}
-	page.Days = v.zoneNote(r)
+	page.ZoneNote = v.zoneNote(r)
 	tally, err := v.Tally(mode)
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ func (v *page) newReports(q query) (desk.Reports, error) {
 // addReport adds the totals and the charts of a report to its page.
 func (v *page) addReport(page *desk.Reports, r report.Report) {
 	page.Heading = v.dates(r.Period)
-	page.Compared, page.Counting = v.Text("desk.reports.compared", "Dates", v.dates(r.Previous)), v.zoneNote(r)
+	page.Compared, page.ZoneNote = v.Text("desk.reports.compared", "Dates", v.dates(r.Previous)), v.zoneNote(r)
 	if len(r.Totals) == 0 {
 		page.Empty = v.Text("desk.overview.none")
 		return

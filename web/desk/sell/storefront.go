@@ -38,7 +38,7 @@ func (v *page) storefront() error {
 	if err != nil {
 		return err
 	}
-	view := desk.Storefront{Frame: f, Tabs: v.tabs(storefrontPath, mode), Fronts: v.storefrontPages(), Action: v.Below(storefrontPath) + "#code"}
+	view := desk.Storefront{Frame: f, Tabs: v.tabs(storefrontPath, mode), Pages: v.storefrontPages(), Action: v.Below(storefrontPath) + "#code"}
 	if mode == merchant.Test {
 		view.Kept = []desk.Hidden{{Name: "mode", Value: string(mode)}}
 	}
@@ -55,14 +55,14 @@ func (v *page) storefrontAddress(path string) string {
 }
 
 // storefrontPages returns the pages of the storefront.
-func (v *page) storefrontPages() []desk.Front {
+func (v *page) storefrontPages() []desk.StorefrontLink {
 	open, productsURL, firstPage := v.Text("desk.share.open"), v.storefrontAddress("/shop"), v.Storefront(v.Shop)
-	products := desk.Front{Name: v.Text("desk.products"), Text: productsURL, Open: views.Link{Text: open, URL: productsURL}}
-	anyAmount := desk.Front{Name: v.Text("desk.storefront.any"), Text: v.Text("desk.storefront.any.off")}
+	products := desk.StorefrontLink{Name: v.Text("desk.products"), Text: productsURL, Open: views.Link{Text: open, URL: productsURL}}
+	anyAmount := desk.StorefrontLink{Name: v.Text("desk.storefront.any"), Text: v.Text("desk.storefront.any.off")}
 	if v.AnyAmount(v.Request().Context(), v.Shop.ID) {
 		anyAmount.Text, anyAmount.Open = firstPage, views.Link{Text: open, URL: firstPage}
 	}
-	return []desk.Front{products, anyAmount}
+	return []desk.StorefrontLink{products, anyAmount}
 }
 
 // items returns the pages of the shop in a mode that another site can link to: the links, newest first, and the

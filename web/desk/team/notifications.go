@@ -71,7 +71,7 @@ func (v *page) showNotifications(status int, e enteredSettings, problem error) e
 	}
 	n := desk.Notifications{
 		Frame: f, Back: views.Link{Text: v.Text("desk.account.own"), URL: v.Below("/account")}, Problem: v.notifyProblem(problem),
-		Choose: v.Below(notificationsPath), SetTimes: v.Below(notificationsPath + "/times"), SetWhere: v.Below(notificationsPath + "/where"),
+		Choose: v.Below(notificationsPath), SetTimes: v.Below(notificationsPath + "/times"), SetDestinations: v.Below(notificationsPath + "/where"),
 		Zone: field("zone", "desk.notifications.zone", "desk.notifications.zone.hint", e.Zone),
 		From: field("quiet_from", "desk.notifications.from", "desk.notifications.from.hint", e.QuietFrom), To: field("quiet_to", "desk.notifications.to", "", e.QuietTo), BrokenPasses: e.BrokenPasses,
 		Email:     field("email", "desk.notifications.email", "", e.Email),

@@ -18,7 +18,7 @@ import (
 // entry is an announced transaction.
 type entry struct {
 	id     chainhash.Hash
-	groups []group   // that announced it, up to the required number
+	groups []group   // groups that announced it, up to the required number
 	first  time.Time // first announcement
 	seen   time.Time // announcement by the last required group; zero before
 	last   time.Time // last announcement

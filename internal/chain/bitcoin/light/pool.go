@@ -62,9 +62,9 @@ func newPool(announcers int, store *store, mark uint64, now func() time.Time, wa
 	return p, nil
 }
 
-// announced records that a peer of a group announced a transaction, and reports whether the
+// recordAnnouncement records that a peer of a group announced a transaction, and reports whether the
 // transaction is still to be fetched.
-func (p *pool) announced(id chainhash.Hash, by group) (fetch bool) {
+func (p *pool) recordAnnouncement(id chainhash.Hash, by group) (fetch bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
@@ -92,9 +92,9 @@ func (p *pool) announced(id chainhash.Hash, by group) (fetch bool) {
 	return e.raw == nil
 }
 
-// delivered stores a transaction that was fetched from a peer of a group. It returns an error
+// storeDelivered stores a transaction that was fetched from a peer of a group. It returns an error
 // if the transaction cannot be kept in the delivered form, so another peer has to deliver it.
-func (p *pool) delivered(tx *wire.MsgTx, by group) error {
+func (p *pool) storeDelivered(tx *wire.MsgTx, by group) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.entries[tx.TxHash()]
@@ -201,7 +201,7 @@ func (p *pool) expire() error {
 	defer p.mu.Unlock()
 	now := p.now()
 	for by, q := range p.unsure {
-		if p.trim(q); len(q.places) == 0 {
+		if p.trim(q); len(q.items) == 0 {
 			delete(p.unsure, by)
 		}
 	}

@@ -138,8 +138,8 @@ func (r *relevantTxs) since(mark uint64) (iter.Seq[string], uint64) {
 	return slices.Values(added), r.lastInput
 }
 
-// block records the transactions of a block that spend claimed outputs.
-func (r *relevantTxs) block(txs []bitcoin.Tx) {
+// recordBlock records the transactions of a block that spend claimed outputs.
+func (r *relevantTxs) recordBlock(txs []bitcoin.Tx) {
 	for _, tx := range txs {
 		var spent []string
 		for _, o := range tx.Spends {

@@ -131,6 +131,9 @@ func (l *listener) outvoted() bool {
 	return !l.outvotedSince.IsZero() && l.now().Sub(l.outvotedSince) >= outvoteDelay
 }
 
+// banTime is the time for which the group of a peer with a contradicted filter header is not connected.
+const banTime = 24 * time.Hour
+
 // disconnectContradicting disconnects peers whose filter header differs from the agreed one. It sets
 // outvotedSince while the stored filter header differs from the agreed one.
 func (l *listener) disconnectContradicting(now time.Time) {
@@ -146,9 +149,9 @@ func (l *listener) disconnectContradicting(now time.Time) {
 	}
 	for _, r := range l.remotes {
 		if r.answer.filterOf == l.tip.hash && r.answer.filter != filter {
-			l.banned[r.group] = now.Add(24 * time.Hour)
+			l.banned[r.group] = now.Add(banTime)
 			if !l.outvotedSince.IsZero() {
-				l.contradicted[r.address] = now.Add(24 * time.Hour)
+				l.contradicted[r.address] = now.Add(banTime)
 			}
 			r.peer.Disconnect()
 		}

@@ -69,9 +69,9 @@ func (t tx) read() (bitcoin.Tx, chainhash.Hash, error) {
 // parseUnits converts an amount of coins, "0.00000546" or "5.46e-06", to the smallest unit, of
 // which it must be a whole number.
 func parseUnits(coins json.Number) (int64, error) {
-	const longest = 24
+	const maxLength = 24 // in characters
 	value, ok := new(big.Rat).SetString(string(coins))
-	if len(coins) > longest || strings.Contains(string(coins), "/") || !ok {
+	if len(coins) > maxLength || strings.Contains(string(coins), "/") || !ok {
 		return 0, fmt.Errorf("%q is not an amount", oneLine(string(coins)))
 	}
 	value.Mul(value, big.NewRat(btcutil.SatoshiPerBitcoin, 1))

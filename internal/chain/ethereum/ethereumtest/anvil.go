@@ -22,7 +22,7 @@ import (
 const timeout = time.Minute
 
 // Node is a running anvil or geth. With the methods Network and Asset it is a chaintest.Harness.
-// Its methods fail the test on errors; they are for one goroutine.
+// Its methods fail the test on errors. They must be called from one goroutine.
 type Node struct {
 	// RPC is the node's URL, ChainID its chain ID.
 	RPC     string
