@@ -223,7 +223,7 @@ func pages() map[string]templ.Component {
 			Facts:      []desk.Fact{{Name: "Description", Value: evil}},
 			Refunds:    []desk.RefundRow{refundRow()},
 			Snoozed:    desk.Snoozed{Text: evil, Undo: button},
-			Notes:      desk.Notes{Rows: []desk.Note{{Text: evil, Author: evil, Time: "2026-11-29T01:00:00Z", At: "01:00", Remove: "/desk/m/payments/i/notes/n/remove"}}, Action: "/desk/m/payments/i/notes", Field: lines("note")},
+			Notes:      desk.Notes{Rows: []desk.Note{{Text: evil, Author: evil, Time: "2026-11-29T01:00:00Z", At: "01:00", Remove: "/desk/m/payments/i/notes/n/remove"}}, Removed: evil, Action: "/desk/m/payments/i/notes", Field: lines("note")},
 			Deliveries: []desk.Delivery{resendable(button), {Type: evil, To: evil, State: desk.State{Text: "Delivered", Shape: "ok"}, Time: "2026-11-29T01:00:00Z", At: "01:00"}},
 		}),
 		"attention": desk.AttentionPage(desk.Attention{
@@ -268,7 +268,8 @@ func pages() map[string]templ.Component {
 			Rows: []desk.SellRow{{Name: evil, URL: "/desk/m/products/a/edit", Detail: evil, State: desk.State{Text: "On sale", Shape: "ok"}, Sold: "2", Revenue: "€2.00", Amount: "€1.00"}},
 		}),
 		"sell form": desk.SellFormPage(desk.SellForm{
-			Frame: f, Back: back, Heading: evil, State: desk.State{Text: "On sale", Shape: "ok"}, Problem: evil, Action: "/desk/m/products/a/edit", Version: evil,
+			Hidden: []desk.Hidden{{Name: evil, Value: evil}},
+			Frame:  f, Back: back, Heading: evil, State: desk.State{Text: "On sale", Shape: "ok"}, Problem: evil, Action: "/desk/m/products/a/edit", Version: evil,
 			Inputs: [][]desk.Input{{{Text: field("name")}}, {{Text: desk.Field{Name: "text", Label: "Text", Value: evil, Lines: 2, Error: "Wrong"}}, {Choice: choice}}}, Button: "Save",
 			Methods: desk.MethodChoice{Legend: "Methods", Hint: "Positions", Error: evil, Choices: []desk.Choice{{Name: "method-BTC", Label: "Bitcoin"}}},
 			Share:   share(), Facts: []desk.Fact{{Name: "Created", Value: evil}}, Toggle: button, Build: back, Sales: back, Remove: views.Link{Text: "Remove…", URL: "/desk/m/products/a/remove"},

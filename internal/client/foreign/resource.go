@@ -87,6 +87,7 @@ func checkResource(r *api.Resource, id string) error {
 		c.refund(&r.Refunds[i])
 	}
 	c.moment("kept_surplus.at", &r.KeptSurplus.At)
+	c.moment("personal_data_removed_at", &r.PersonalDataRemovedAt)
 	c.text(&r.KeptSurplus.Actor, maxMerchant)
 	r.KeptSurplus.Amount = cmp.Or(r.KeptSurplus.Amount, "0")
 	c.amount("kept_surplus.amount", r.KeptSurplus.Amount)

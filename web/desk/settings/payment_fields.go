@@ -75,7 +75,36 @@ func (f *paymentForm) groupsBeside(costs []string) []desk.SettingGroup {
 func (f *paymentForm) pageGroups() []desk.SettingGroup {
 	return []desk.SettingGroup{{Heading: f.Text("desk.paying.pages"), Text: f.Text("desk.paying.pages.text"), Inputs: []desk.SettingInput{
 		choiceSetting(f, merchant.SettingStorefront, "desk.paying.storefront", "desk.paying.storefront.hint", []string{"off", "on"}, storefrontTexts), f.languages(),
-	}}, {Heading: f.Text("desk.paying.books"), Text: f.Text("desk.paying.books.text"), Inputs: []desk.SettingInput{f.zones()}}}
+	}}, {Heading: f.Text("desk.paying.books"), Text: f.Text("desk.paying.books.text"), Inputs: []desk.SettingInput{f.zones()}},
+		{Heading: f.Text("desk.paying.retention"), Text: f.Text("desk.paying.retention.text"), Inputs: []desk.SettingInput{f.personalData()}}}
+}
+
+// personalDataMonths are the periods that the form offers.
+var personalDataMonths = []int{6, 12, merchant.ProposedPersonalDataMonths, 36, 60, 120}
+
+// personalData returns the list of the periods after which personal data are removed, with the stored or entered one.
+func (f *paymentForm) personalData() desk.SettingInput {
+	name := string(merchant.SettingPersonalData)
+	c := desk.Choice{Name: name, Label: f.Text("desk.paying.personal"), Hint: f.Text("desk.paying.personal.hint")}
+	c.Error = f.fault(name, c.Label)
+	value := f.values[name]
+	options := []desk.Option{{Value: merchant.PersonalDataKept, Text: f.Text("desk.paying.personal.off")}}
+	months := personalDataMonths
+	if n, err := strconv.Atoi(value); err == nil && !slices.Contains(months, n) {
+		months = append([]int{n}, months...)
+	}
+	for _, n := range months {
+		text := "desk.paying.personal.months"
+		if n == merchant.ProposedPersonalDataMonths {
+			text = "desk.paying.personal.proposed"
+		}
+		options = append(options, desk.Option{Value: strconv.Itoa(n), Text: f.Text(text, "Months", strconv.Itoa(n))})
+	}
+	for i := range options {
+		options[i].Chosen = options[i].Value == value
+	}
+	c.Options = options
+	return desk.SettingInput{Choice: c}
 }
 
 // zones returns the list of the time zones.
