@@ -84,7 +84,7 @@ func newFixture(t *testing.T) *fixture { return fixtureAt(t, site) }
 // fixtureAt returns a fixture with a base URL.
 func fixtureAt(t *testing.T, base string) *fixture {
 	t.Helper()
-	clock, database := clocktest.At(storagetest.Noon), storagetest.File(t)
+	clock, database := clocktest.New(storagetest.Noon), storagetest.File(t)
 	f := &fixture{t: t, database: database, storage: storagetest.OpenWithClock(t, database, clock.Now), clock: clock, log: &lockedLog{}, seeds: map[string]string{}}
 	f.reports = &reportStorage{Storage: f.storage}
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {

@@ -64,7 +64,7 @@ var noon = time.Date(2027, 1, 15, 12, 0, 0, 500_000_000, time.UTC)
 
 func newFake(t *testing.T, height int) *fake {
 	f := &fake{
-		t: t, clock: clocktest.At(noon), started: noon.Add(-48 * time.Hour), user: "test", pass: "secret",
+		t: t, clock: clocktest.New(noon), started: noon.Add(-48 * time.Hour), user: "test", pass: "secret",
 		best:    []*wire.MsgBlock{chaincfg.RegressionNetParams.GenesisBlock},
 		heights: map[string]int{chaincfg.RegressionNetParams.GenesisHash.String(): 0},
 		entered: map[string]time.Time{}, calls: map[string]int{}, answers: map[string]answer{},
