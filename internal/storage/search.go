@@ -123,7 +123,7 @@ func searchPage[T any](
 	sortByAge(rows, position)
 	// The invoices of the millisecond of the last one examined are examined on the next page.
 	if more = found.end; more != (invoice.Position{}) {
-		rows = slices.DeleteFunc(rows, func(r T) bool { return byAge(position(r), more) > 0 })
+		rows = slices.DeleteFunc(rows, func(r T) bool { return position(r).Compare(more) > 0 })
 	}
 	if len(rows) > limit {
 		rows = rows[:limit]

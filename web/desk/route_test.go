@@ -30,6 +30,7 @@ var (
 	confirmed = access{roles: []account.Role{account.Owner}, confirm: true}
 	deciders  = access{roles: []account.Role{account.Owner, account.Manager}}
 	exporters = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper}}
+	counters  = access{roles: []account.Role{account.Seller}}
 	sellers   = access{roles: []account.Role{account.Owner, account.Manager, account.Developer}}
 	keepers   = access{roles: []account.Role{account.Owner, account.Developer}}
 	keyring   = access{roles: []account.Role{account.Owner, account.Developer}, confirm: true}
@@ -158,6 +159,11 @@ var table = map[string]access{
 	"POST /desk/:shop/terminals/new":                        deciders,
 	"GET /desk/:shop/terminals/:terminal/remove":            deciders,
 	"POST /desk/:shop/terminals/:terminal/remove":           deciders,
+	"GET /desk/:shop/terminals/:terminal/sellers":           deciders,
+	"POST /desk/:shop/terminals/:terminal/sellers":          deciders,
+	"GET /desk/:shop/own":                                   counters,
+	"POST /desk/:shop/own/:terminal/open":                   counters,
+	"GET /desk/:shop/own/payments/:id":                      counters,
 	"GET /desk/:shop/storefront":                            sellers,
 	"GET /desk/:shop/reports":                               exporters,
 	"GET /desk/:shop/reports/export":                        exporters,

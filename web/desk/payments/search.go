@@ -25,21 +25,36 @@ const maxAmount = 15
 // searched text is tried as an identifier, an order, a reference, a transaction, an address, an amount and the day of
 // the creation, until invoices are found.
 func (v *page) findInvoices(f invoice.Filter, q listQuery) (rows []invoice.Summary, more invoice.Position, err error) {
+	inv, err := v.identified(q.text)
+	switch {
+	case err != nil:
+		return nil, more, err
+	case inv != nil:
+		return []invoice.Summary{inv.Summary()}, more, nil
+	}
+	return v.search(f, q)
+}
+
+// identified returns the invoice of the shop whose identifier is a text; nil if there is none.
+func (v *page) identified(text string) (*invoice.Invoice, error) {
+	if !invoiceID.MatchString(text) {
+		return nil, nil
+	}
+	inv, err := v.Invoices.Invoice(v.Request().Context(), text)
+	if errors.Is(err, invoice.ErrNotFound) || err == nil && inv.MerchantID != v.Shop.ID {
+		return nil, nil
+	}
+	return inv, err
+}
+
+// search is findInvoices for a text that is no identifier.
+func (v *page) search(f invoice.Filter, q listQuery) (rows []invoice.Summary, more invoice.Position, err error) {
 	ctx := v.Request().Context()
 	if q.text == "" {
 		return v.Invoices.Summaries(ctx, f, q.after, pageSize)
 	}
 	if len(q.text) > maxSearch || !visit.IsText(q.text) {
 		return nil, more, nil
-	}
-	if invoiceID.MatchString(q.text) {
-		inv, err := v.Invoices.Invoice(ctx, q.text)
-		if err == nil && inv.MerchantID == v.Shop.ID {
-			return []invoice.Summary{inv.Summary()}, more, nil
-		}
-		if err != nil && !errors.Is(err, invoice.ErrNotFound) {
-			return nil, more, err
-		}
 	}
 	for _, candidate := range v.candidates(f, q.text) {
 		rows, more, err = v.Invoices.Summaries(ctx, candidate, q.after, pageSize)

@@ -38,9 +38,12 @@ func (s *Screens) Routes() []visit.Route {
 	}
 }
 
-// home shows the overview, or leads to the account if it may not see totals.
+// home shows the overview, or leads to the terminals of the account, or to the account, if it may not see totals.
 func (v *page) home() error {
-	if !v.May(account.ViewPayments) {
+	switch {
+	case v.May(account.ViewOwnTerminals):
+		return v.Redirect(http.StatusSeeOther, v.Below(visit.OwnPath))
+	case !v.May(account.ViewPayments):
 		return v.Redirect(http.StatusSeeOther, v.Below("/account"))
 	}
 	return v.overview()

@@ -180,6 +180,9 @@ func (v *Visit) refuse(r *refusal) error {
 			who = append(who, v.Text("desk.refused.role", "Role", v.RoleName(role), "Names", strings.Join(byRole[role], ", ")))
 		}
 	}
+	if len(who) == 0 {
+		who = append(who, v.Text("desk.refused.none"))
+	}
 	f, err := v.Frame(v.Text("desk.refused"), "")
 	if err != nil {
 		return err

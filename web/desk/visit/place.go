@@ -22,6 +22,9 @@ const ReportsPath = "/reports"
 // KeysPath is the path of the place with the API keys and the webhooks.
 const KeysPath = "/keys"
 
+// OwnPath is the path of the place with the terminals that the account uses.
+const OwnPath = "/own"
+
 // SellPath is the path of the place with the products, the checkout links and the terminals.
 const SellPath = "/products"
 
@@ -42,6 +45,7 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 		visible               bool
 	}{
 		{HomePath, "desk.overview", "overview", "o", v.May(account.ViewPayments)},
+		{OwnPath, "desk.own", "terminal", "o", v.May(account.ViewOwnTerminals)},
 		{AttentionPath, "desk.attention", "attention", "n", v.May(account.Decide)},
 		{"/payments", "desk.payments", "payments", "p", v.May(account.ViewPayments)},
 		{SellPath, "desk.sell", "sell", "s", v.May(account.Sell)},
@@ -124,8 +128,18 @@ func (v *Visit) Tabs(current string) []desk.Tab {
 	return tabs
 }
 
-// searches reports whether the account may search payments.
-func (v *Visit) searches() bool { return v.Shop.ID != allShops && v.May(account.ViewPayments) }
+// search returns the address of the list that the account searches; "" if it may search none.
+func (v *Visit) search() string {
+	switch {
+	case v.Shop.ID == allShops:
+		return ""
+	case v.May(account.ViewPayments):
+		return v.Below("/payments")
+	case v.May(account.ViewOwnTerminals):
+		return v.Below(OwnPath)
+	}
+	return ""
+}
 
 // roleNames are the keys of the names of roles.
 var roleNames = map[account.Role]string{
@@ -158,6 +172,8 @@ var permissionNames = map[account.Permission]string{
 	account.ManageKeys:     "desk.may.keys",
 	account.Sell:           "desk.may.sell",
 	account.RemoveNotes:    "desk.may.notes",
+
+	account.ViewOwnTerminals: "desk.may.own",
 }
 
 // openCases returns the number of live invoices that wait for a decision, as the places show it; "" if
