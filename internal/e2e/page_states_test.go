@@ -113,6 +113,8 @@ var pageStates = []pageState{
 	{"desk_keyboard_disabled", ofDesk, inOrder(signedInNew, clickThrough("main form button")), 0},
 	{"desk_notifications", ofDesk, signedIn("/account/notifications"), 0},
 	{"desk_notifications_refused", ofDesk, inOrder(signedIn("/account/notifications"), enter("#zone", "Atlantis"), press("#when .go", "#zone-error")), http.StatusUnprocessableEntity},
+	{"desk_notifications_unconfirmed", ofDesk, withUnconfirmedAddress, 0},
+	{"desk_notifications_link_refused", ofDesk, signedIn("/account/notifications/email?token=x"), http.StatusUnprocessableEntity},
 	{"desk_notifications_failed", ofDesk, withFailedMessage, http.StatusTooManyRequests},
 	{"desk_password", ofDesk, signedIn("/account/password"), 0},
 	{"desk_accounts", ofDesk, signedIn("/accounts"), 0},

@@ -137,9 +137,9 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 			return err
 		}},
 		{"UpdateNotificationSettings", "notifications.set", func() error {
-			return s.UpdateNotificationSettings(ctx, "acc_1", func(set *notify.Settings) (audit.Change, error) {
+			return s.UpdateNotificationSettings(ctx, "acc_1", func(set *notify.Settings) (notify.Update, error) {
 				set.PushToken = "push secret"
-				return audit.Change{Action: "notifications.set"}, nil
+				return notify.Update{Change: audit.Change{Action: "notifications.set"}}, nil
 			})
 		}},
 		{"SaveNotificationChoices", "notifications.chosen", func() error {
@@ -147,7 +147,7 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 		}},
 		{"AddTestMessage", "notifications.tested", func() error {
 			entry := notify.Entry{AccountID: "acc_1", Channel: notify.Mail, Kind: notify.Test, DueAt: noon}
-			return s.AddTestMessage(ctx, []notify.Entry{entry}, noon, noon, noon, 1, audit.Change{Action: "notifications.tested"})
+			return s.AddTestMessage(ctx, notify.Request{Entries: []notify.Entry{entry}, Now: noon, Since: noon, DayAgo: noon, MaxDay: 1}, audit.Change{Action: "notifications.tested"})
 		}},
 		{"CreateTicket", "account.invited", func() error {
 			return s.CreateTicket(ctx, newTicket("t", account.InvitationTicket), audit.Change{Action: "account.invited"})

@@ -173,6 +173,8 @@ var notices = map[string]string{
 	"payment-settings": "desk.notice.paying",
 	"notifications":    "desk.notice.notifications",
 	"test-message":     "desk.notice.test.message",
+	"email-confirmed":  "desk.notice.email.confirmed",
+	"email-link":       "desk.notice.email.link",
 
 	"shortcuts-on":    "desk.notice.shortcuts.on",
 	"shortcuts-off":   "desk.notice.shortcuts.off",
