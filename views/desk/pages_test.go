@@ -238,7 +238,7 @@ func pages() map[string]templ.Component {
 		"wallets": desk.WalletsPage(desk.Wallets{
 			Frame:     f,
 			Cards:     []desk.Wallet{{ID: "wlt_1", Name: evil, Facts: []desk.Fact{{Name: "Key", Value: evil}}, Methods: evil, Off: []string{evil}, Warning: evil, Replace: back, Remove: back}},
-			Available: []views.Link{{Text: evil, URL: "/desk/m/wallets/add?asset=LTC"}}, Former: []desk.FormerWallet{{Key: evil, Text: evil}},
+			Available: []views.Link{{Text: evil, URL: "/desk/m/wallets/add?asset=LTC"}}, Former: []desk.FormerWallet{{Key: evil, Text: evil, Received: evil}}, Note: evil,
 		}),
 		"new_wallet": desk.NewWalletPage(desk.NewWallet{
 			Frame: f, Back: back, Heading: evil, Problem: evil, Action: "/desk/m/wallets/add", Hidden: []desk.Hidden{{Name: "asset", Value: evil}}, Key: lines("key"), Address: field("address"),
