@@ -80,7 +80,7 @@ var grants = map[Permission]map[Role]Grant{
 	ViewLog:          {Owner: Allowed, Manager: Allowed, Bookkeeper: Allowed, Developer: Allowed},
 	ExportLog:        {Owner: StepUp, Manager: StepUp, Bookkeeper: StepUp, Developer: StepUp},
 	RemoveNotes:      {Owner: Allowed},
-	ViewOwnTerminals: {Owner: Allowed, Manager: Allowed, Seller: Allowed, Developer: Allowed},
+	ViewOwnTerminals: {Seller: Allowed},
 }
 
 // Grant returns the extent to which the role has a permission.

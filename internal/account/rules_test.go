@@ -34,7 +34,7 @@ view health:        yes yes no no yes
 view audit log:     yes yes no yes yes
 export audit log:   s s no s s
 remove notes:       yes no no no no
-view own terminals: yes yes yes no yes`)
+view own terminals: no no yes no no`)
 	var got []string
 	for _, p := range account.Permissions {
 		line := string(p) + ":"

@@ -33,7 +33,10 @@ func TestApp_sends_notifications(t *testing.T) {
 		return []account.Account{maren}, account.Outcome{}, nil
 	})
 	if err == nil {
-		err = core.Notifications.SetDestinations(t.Context(), maren, notify.Destinations{Email: "maren@nord.example"})
+		err = core.Storage.UpdateNotificationSettings(t.Context(), maren.ID, func(set *notify.Settings) (notify.Update, error) {
+			set.Email = "maren@nord.example"
+			return notify.Update{}, nil
+		})
 	}
 	if err == nil {
 		err = core.Notifications.SendTest(t.Context(), maren, shop.ID)

@@ -45,8 +45,9 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config, curren
 		},
 		Wallets: wallets.Screens{
 			Wallets: d.Wallets, Storage: d.Storage,
-			Kind:   d.kinds(c),
-			IsDemo: func(ctx context.Context) (bool, error) { return demo.IsDemo(ctx, d.Storage) },
+			Kind:     d.kinds(c),
+			Received: d.received.Sums,
+			IsDemo:   func(ctx context.Context) (bool, error) { return demo.IsDemo(ctx, d.Storage) },
 		},
 		Health: &health.Screens{
 			Networks: ready.State, Name: d.networkName, Failed: d.Notifications.Failed, Unreadable: d.Storage.Unreadable,

@@ -35,7 +35,9 @@ func TestExamineNotifications(t *testing.T) {
 		}
 		lines("")
 		lines(smtp)
-		err = s.AddTestMessage(t.Context(), []notify.Entry{{AccountID: "acc_1", Channel: notify.Mail, Kind: notify.Sold, DueAt: now}}, now, now, now, 1, audit.Change{})
+		err = s.AddTestMessage(t.Context(), notify.Request{
+			Entries: []notify.Entry{{AccountID: "acc_1", Channel: notify.Mail, Kind: notify.Sold, DueAt: now}}, Now: now, Since: now, DayAgo: now, MaxDay: 1,
+		}, audit.Change{})
 		if err != nil {
 			t.Fatal(err)
 		}

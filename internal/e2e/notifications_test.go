@@ -11,3 +11,14 @@ func withFailedMessage(b *tab, site *demoSite) {
 	signedIn("/account/notifications")(b, site)
 	press(`form[action$="/test"] button`, ".note.bad")(b, site)
 }
+
+// withUnconfirmedAddress visits the notifications of a new account, whose e-mail address waits for its confirmation.
+func withUnconfirmedAddress(b *tab, w *demoSite) {
+	w.t.Helper()
+	const path = deskShop + "/account/notifications"
+	member := newDeskClient(w.t, w.owner.invite("manager"), "Runa without mail")
+	form := member.read(path).Find("input[name=form]").AttrOr("value", "")
+	member.post(path+"/where", "form", form, "email", "runa@nord.example")
+	b.signInAs(member)
+	b.visit(member.url + path)
+}

@@ -1,6 +1,7 @@
 package invoice
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"slices"
@@ -36,6 +37,12 @@ type ListStorage interface {
 type Position struct {
 	CreatedAt time.Time
 	ID        string
+}
+
+// Compare returns a negative number if p is before q in the list, a positive one if it is after q, and 0 if both are
+// the same.
+func (p Position) Compare(q Position) int {
+	return cmp.Or(q.CreatedAt.Compare(p.CreatedAt), cmp.Compare(q.ID, p.ID))
 }
 
 // Position returns the position of the invoice in the list.

@@ -36,6 +36,7 @@ func tokens() func(int) string {
 type memory struct {
 	merchant.LinkStorage
 	merchant.ProductStorage
+	merchant.AssignmentStorage
 	links     map[string]merchant.Link
 	products  map[string]merchant.Product
 	terminals map[string]merchant.Terminal

@@ -23,6 +23,9 @@ type Terminal struct {
 	CreatedAt  time.Time
 }
 
+// DisplayName returns the name of the terminal, or its identifier if it has none.
+func (t Terminal) DisplayName() string { return cmp.Or(t.Name, t.ID) }
+
 // maxTerminalName bounds the name of a terminal, in characters.
 const maxTerminalName = 64
 
@@ -36,12 +39,39 @@ func (t Terminal) validate(prices Prices) error {
 type TerminalStorage interface {
 	// CreateTerminal writes a terminal with the hash of its secret.
 	CreateTerminal(ctx context.Context, t Terminal, hash string) error
-	// Terminal returns a terminal by the hash of its secret, or ErrNotFound.
+	// Terminal returns a terminal by the hash of its secret or of that of an assignment, or ErrNotFound.
 	Terminal(ctx context.Context, hash string) (Terminal, error)
 	// Terminals lists a merchant's terminals, oldest first.
 	Terminals(ctx context.Context, merchantID string) ([]Terminal, error)
-	// RemoveTerminal deletes a merchant's terminal, or returns ErrNotFound.
+	// RemoveTerminal deletes a merchant's terminal with its assignments, or returns ErrNotFound.
 	RemoveTerminal(ctx context.Context, merchantID, id string) error
+	AssignmentStorage
+}
+
+// Assignment lets an account of the desk use a terminal. The account opens the terminal with its own secret, which
+// works until the assignment or the terminal is removed.
+type Assignment struct {
+	MerchantID string
+	TerminalID string
+	AccountID  string
+	Secret     string // "" in lists
+	CreatedAt  time.Time
+}
+
+// AssignmentStorage stores which accounts use which terminals. It is safe for concurrent use. The assignments of a
+// terminal end with it, and those of an account with its role.
+type AssignmentStorage interface {
+	// AddAssignment writes an assignment with the hash of its secret unless the account uses the terminal already. It
+	// returns ErrNotFound if the merchant has no such terminal, or if the role of the account allows no own terminals.
+	AddAssignment(ctx context.Context, a Assignment, hash string) error
+	// RemoveAssignment deletes an assignment, or returns ErrNotFound.
+	RemoveAssignment(ctx context.Context, merchantID, terminalID, accountID string) error
+	// Assignments lists the assignments of a merchant's terminals, oldest first.
+	Assignments(ctx context.Context, merchantID string) ([]Assignment, error)
+	// AssignedTerminals lists the terminals of a merchant that an account uses, oldest first.
+	AssignedTerminals(ctx context.Context, merchantID, accountID string) ([]Terminal, error)
+	// AssignmentSecret returns the secret of an assignment, or ErrNotFound.
+	AssignmentSecret(ctx context.Context, merchantID, terminalID, accountID string) (string, error)
 }
 
 // TerminalsConfig configures Terminals.
@@ -82,7 +112,7 @@ func (s *Terminals) Create(ctx context.Context, t Terminal) (Terminal, error) {
 // terminalSecret matches the secret of a terminal; other texts are never looked up.
 var terminalSecret = regexp.MustCompile(`^[A-Za-z0-9]{32}$`)
 
-// Find returns a terminal by its secret, or ErrNotFound.
+// Find returns a terminal by its secret or by that of an assignment, or ErrNotFound.
 func (s *Terminals) Find(ctx context.Context, secret string) (Terminal, error) {
 	if !terminalSecret.MatchString(secret) {
 		return Terminal{}, ErrNotFound
@@ -98,6 +128,36 @@ func (s *Terminals) List(ctx context.Context, merchantID string) ([]Terminal, er
 // Remove deletes a merchant's terminal, or returns ErrNotFound. Its invoices are kept.
 func (s *Terminals) Remove(ctx context.Context, merchantID, id string) error {
 	return s.storage.RemoveTerminal(ctx, merchantID, id)
+}
+
+// Assign lets an account use a terminal. It returns ErrNotFound if the merchant has no such terminal, or if the role of
+// the account allows no own terminals.
+func (s *Terminals) Assign(ctx context.Context, merchantID, terminalID, accountID string) error {
+	a := Assignment{MerchantID: merchantID, TerminalID: terminalID, AccountID: accountID, Secret: s.token(32), CreatedAt: s.now()}
+	if err := s.storage.AddAssignment(ctx, a, hashSecret(a.Secret)); err != nil {
+		return fmt.Errorf("assign terminal: %w", err)
+	}
+	return nil
+}
+
+// Unassign ends the use of a terminal by an account, or returns ErrNotFound.
+func (s *Terminals) Unassign(ctx context.Context, merchantID, terminalID, accountID string) error {
+	return s.storage.RemoveAssignment(ctx, merchantID, terminalID, accountID)
+}
+
+// Assignments lists the assignments of a merchant's terminals, oldest first.
+func (s *Terminals) Assignments(ctx context.Context, merchantID string) ([]Assignment, error) {
+	return s.storage.Assignments(ctx, merchantID)
+}
+
+// AssignedTo lists the terminals of a merchant that an account uses, oldest first.
+func (s *Terminals) AssignedTo(ctx context.Context, merchantID, accountID string) ([]Terminal, error) {
+	return s.storage.AssignedTerminals(ctx, merchantID, accountID)
+}
+
+// SecretOf returns the secret with which an account opens a terminal, or ErrNotFound if it does not use the terminal.
+func (s *Terminals) SecretOf(ctx context.Context, merchantID, terminalID, accountID string) (string, error) {
+	return s.storage.AssignmentSecret(ctx, merchantID, terminalID, accountID)
 }
 
 // hashSecret returns the hash of a secret for storage. The secret is long and random, so a fast hash is

@@ -61,6 +61,7 @@ func TestSend_gives_up_a_refused_recipient(t *testing.T) {
 // The fault of a message is shown to other accounts, so it has no address, in whichever case a server repeats it.
 func TestSend_hides_addresses_in_faults(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
+		f.confirm(f.owner, email)
 		f.must(f.service.SetDestinations(t.Context(), f.owner, notify.Destinations{Email: email, PushURL: "https://push.nord.invalid/topic"}))
 		f.must(f.service.Choose(t.Context(), f.owner, "shop", append(byMail(notify.Sold), notify.Choice{Kind: notify.Sold, Channel: notify.Push})))
 		f.mail.Refuse(email, "550 5.1.1 <"+strings.ToUpper(email)+"> no such mailbox")
@@ -347,7 +348,7 @@ func TestSend_checks_the_account_again(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		jonas := f.join("Jonas", map[string]account.Role{"shop": account.Manager, "bakery": account.Seller})
-		f.must(f.service.SetDestinations(ctx, jonas, notify.Destinations{Email: "jonas@nord.example"}))
+		f.confirm(jonas, "jonas@nord.example")
 		f.must(f.service.Choose(ctx, jonas, "shop", byMail(notify.Sold, notify.Attention)))
 		f.must(f.service.Choose(ctx, jonas, "bakery", byMail(notify.Sold))) // a seller may not
 		if got, err := f.service.Choices(ctx, jonas.ID, "bakery"); err != nil || len(got) != 0 {
@@ -387,7 +388,7 @@ func TestCollect_skips_settings_that_cannot_be_read(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.choose("shop", byMail(notify.Sold, notify.Broken, notify.Summary)...)
 		jonas := f.join("Jonas", map[string]account.Role{"shop": account.Manager})
-		f.must(f.service.SetDestinations(t.Context(), jonas, notify.Destinations{Email: "jonas@nord.example"}))
+		f.confirm(jonas, "jonas@nord.example")
 		f.must(f.service.Choose(t.Context(), jonas, "shop", byMail(notify.Sold, notify.Broken, notify.Summary)))
 		f.pay("inv1", "shop", "1047")
 		f.collect()

@@ -102,8 +102,17 @@ func (f *fixture) join(name string, roles map[string]account.Role) account.Accou
 // choose sets the choices of the owner in a shop, with an e-mail address.
 func (f *fixture) choose(shop string, choices ...notify.Choice) {
 	f.t.Helper()
-	f.must(f.service.SetDestinations(f.t.Context(), f.owner, notify.Destinations{Email: email}))
+	f.confirm(f.owner, email)
 	f.must(f.service.Choose(f.t.Context(), f.owner, shop, choices))
+}
+
+// confirm sets a confirmed e-mail address of an account.
+func (f *fixture) confirm(a account.Account, address string) {
+	f.t.Helper()
+	f.must(f.storage.UpdateNotificationSettings(f.t.Context(), a.ID, func(set *notify.Settings) (notify.Update, error) {
+		set.Email = address
+		return notify.Update{}, nil
+	}))
 }
 
 // byMail are choices of kinds by e-mail.

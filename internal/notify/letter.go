@@ -58,8 +58,11 @@ func (w writer) letter(ctx context.Context, m Message) (letter, error) {
 	}
 	for _, i := range m.Items {
 		text := i.Text
-		if m.Kind == Test {
+		switch m.Kind {
+		case Test:
 			text = w.words.Text("desk.notify.test.line")
+		case Verification:
+			text = w.words.Text("desk.notify.verification.line")
 		}
 		if len(ids) > 1 && i.MerchantID != "" {
 			text = names[i.MerchantID] + ": " + text
@@ -86,6 +89,8 @@ func (w writer) subject(m Message) string {
 		return w.words.Count("desk.notify.broken.subject", m.Count())
 	case Summary:
 		return w.words.Text("desk.notify.summary.subject")
+	case Verification:
+		return w.words.Text("desk.notify.verification.subject")
 	}
 	return w.words.Text("desk.notify.test.subject")
 }

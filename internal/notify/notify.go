@@ -22,13 +22,15 @@ import (
 // Kind is the kind of a notification.
 type Kind string
 
-// The kinds. An account chooses among all but Test.
+// The kinds. An account chooses among all but Test and Verification.
 const (
 	Sold      Kind = "sold"      // invoices that became paid
 	Attention Kind = "attention" // invoices that wait for a decision
 	Broken    Kind = "broken"    // faults of the server, its networks and the webhooks
 	Summary   Kind = "summary"   // the sums of a day
 	Test      Kind = "test"      // requested at the desk
+
+	Verification Kind = "verification" // the link that confirms an e-mail address
 )
 
 // Kinds are the kinds that an account chooses from.

@@ -157,7 +157,7 @@ func TestSummaries_follow_the_day_of_the_account(t *testing.T) {
 		f.choose("shop", byMail(notify.Summary)...)
 		f.must(f.service.Choose(t.Context(), f.owner, "bakery", byMail(notify.Summary)))
 		jonas := f.join("Jonas", map[string]account.Role{"shop": account.Manager})
-		f.must(f.service.SetDestinations(t.Context(), jonas, notify.Destinations{Email: "jonas@nord.example"}))
+		f.confirm(jonas, "jonas@nord.example")
 		f.pay("inv1", "shop", "1047")
 		step := func(pass time.Duration, want int) {
 			t.Helper()

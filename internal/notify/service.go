@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// testInterval is the shortest time between two test messages of an account, and maxTestsPerDay their
-	// largest number in a day.
-	testInterval   = time.Minute
-	maxTestsPerDay = 10
+	// requestInterval is the shortest time between two test messages, or two links, that an account requests, and
+	// maxRequestsPerDay their largest number in a day.
+	requestInterval   = time.Minute
+	maxRequestsPerDay = 10
 	// ReportedFor is the time for which messages that were given up are reported, and maxFailed bounds their number.
 	ReportedFor = 7 * 24 * time.Hour
 	maxFailed   = 1000
@@ -65,8 +65,8 @@ func (s *Service) Messages(ctx context.Context, accountID string) ([]Message, er
 	return s.storage.Messages(ctx, accountID, listedMessages)
 }
 
-// Failed returns the messages of all accounts that were given up in the time ReportedFor, newest first, without test
-// messages.
+// Failed returns the messages of all accounts that were given up in the time ReportedFor, newest first, without
+// requested ones.
 func (s *Service) Failed(ctx context.Context) ([]Message, error) {
 	return s.storage.FailedMessages(ctx, s.now().Add(-ReportedFor), maxFailed)
 }
@@ -80,7 +80,8 @@ type Destinations struct {
 	NoToken bool
 }
 
-// SetDestinations sets the addresses at which an account gets messages. It returns a *FieldError for a wrong value.
+// SetDestinations sets where an account gets messages. A new e-mail address gets a link, and replaces the former one
+// when the account has confirmed it; see Verify. The error is ErrTooMany, or a *FieldError for a wrong value.
 func (s *Service) SetDestinations(ctx context.Context, a account.Account, d Destinations) error {
 	email, err := checkEmail(d.Email)
 	if err != nil {
@@ -99,14 +100,19 @@ func (s *Service) SetDestinations(ctx context.Context, a account.Account, d Dest
 	if token != "" && pushURL == "" {
 		return &FieldError{"push_token", "needs a push address"}
 	}
-	return s.update(ctx, a, func(set *Settings) {
+	now := s.now()
+	return s.update(ctx, a, func(set *Settings) (r Request) {
 		if d.NoToken || pushURL != set.PushURL { // a token is never sent to another address
 			set.PushToken = ""
 		}
 		if token != "" {
 			set.PushToken = token
 		}
-		set.Email, set.PushURL = email, pushURL
+		set.PushURL = pushURL
+		if set.replaceEmail(email) {
+			r = newRequest(now, 0, verification(a, now))
+		}
+		return r
 	})
 }
 
@@ -126,20 +132,22 @@ func (s *Service) SetTimes(ctx context.Context, a account.Account, t Times) erro
 	if err != nil {
 		return err
 	}
-	return s.update(ctx, a, func(set *Settings) {
+	return s.update(ctx, a, func(set *Settings) Request {
 		set.Zone, set.Quiet, set.BrokenPasses = t.Zone, quiet, t.BrokenPasses
+		return Request{}
 	})
 }
 
-// update changes the settings of an account with an entry of the audit log.
-func (s *Service) update(ctx context.Context, a account.Account, change func(*Settings)) error {
-	err := s.storage.UpdateNotificationSettings(ctx, a.ID, func(set *Settings) (audit.Change, error) {
+// update changes the settings of an account with an entry of the audit log, and requests the messages that change
+// returns.
+func (s *Service) update(ctx context.Context, a account.Account, change func(*Settings) Request) error {
+	err := s.storage.UpdateNotificationSettings(ctx, a.ID, func(set *Settings) (Update, error) {
 		before := *set
-		change(set)
+		r := change(set)
 		if before == *set {
-			return audit.Change{}, nil
+			return Update{}, nil
 		}
-		return audit.Change{Action: "notifications.set", Subject: a.Name}.Diff(before.fields(), set.fields()), nil
+		return Update{Change: audit.Change{Action: "notifications.set", Subject: a.Name}.Diff(before.fields(), set.fields()), Request: r}, nil
 	})
 	if err != nil {
 		return fmt.Errorf("set notifications: %w", err)
@@ -200,8 +208,12 @@ func (s *Service) SendTest(ctx context.Context, a account.Account, merchantID st
 	if len(entries) == 0 {
 		return ErrNoDestination
 	}
-	return s.storage.AddTestMessage(ctx, entries, now, now.Add(-testInterval), now.AddDate(0, 0, -1), maxTestsPerDay,
-		audit.Change{MerchantID: merchantID, Action: "notifications.tested", Subject: a.Name})
+	return s.storage.AddTestMessage(ctx, newRequest(now, requestInterval, entries...), audit.Change{MerchantID: merchantID, Action: "notifications.tested", Subject: a.Name})
+}
+
+// newRequest returns the request of an account for messages of one kind, which it may repeat after an interval.
+func newRequest(now time.Time, interval time.Duration, entries ...Entry) Request {
+	return Request{Entries: entries, Now: now, Since: now.Add(-interval), DayAgo: now.AddDate(0, 0, -1), MaxDay: maxRequestsPerDay}
 }
 
 // localDay returns the day that a clock in a time zone shows, in days since 1970.

@@ -16,9 +16,10 @@ import (
 
 // Settings are the settings of an account, for all shops. They are sealed in storage.
 type Settings struct {
-	Email     string `json:"email,omitempty"`
-	PushURL   string `json:"push_url,omitempty"`
-	PushToken string `json:"push_token,omitempty"`
+	Email     string      `json:"email,omitempty"` // confirmed
+	Pending   Unconfirmed `json:"pending,omitzero"`
+	PushURL   string      `json:"push_url,omitempty"`
+	PushToken string      `json:"push_token,omitempty"`
 	// Zone is the time zone of quiet hours, of times in messages and of the days of summaries. If it is "", that is the
 	// zone of the books of the account's first shop, which storage sets as ShopZone.
 	Zone     string `json:"zone,omitempty"`
@@ -37,11 +38,11 @@ type FieldError struct {
 // Error implements error.
 func (e *FieldError) Error() string { return e.Field + " " + e.Fault }
 
-// ErrTooMany means that the account has requested too many test messages.
-var ErrTooMany = errors.New("too many test messages")
+// ErrTooMany means that the account has requested too many test messages or links.
+var ErrTooMany = errors.New("too many requested messages")
 
-// ErrNoDestination means that a test message has no destination.
-var ErrNoDestination = errors.New("neither an e-mail address nor a push address is set")
+// ErrNoDestination means that a test message or a link has no destination.
+var ErrNoDestination = errors.New("no address is set")
 
 // Location returns the time zone.
 func (s Settings) Location() *time.Location {
@@ -63,7 +64,7 @@ func (s Settings) Destination(c Channel) string {
 // SendAt returns the earliest time from t at which a message of a kind may be sent: t, or the end of the
 // quiet hours. Messages of the kinds Attention and Broken wait too, unless BrokenPasses is set for Broken.
 func (s Settings) SendAt(k Kind, t time.Time) time.Time {
-	if k == Test || k == Broken && s.BrokenPasses {
+	if k == Test || k == Verification || k == Broken && s.BrokenPasses {
 		return t
 	}
 	return s.Quiet.End(t, s.Location())
@@ -112,8 +113,10 @@ func (s Settings) fields() audit.Fields {
 			f[name] = value
 		}
 	}
-	if _, domain, ok := strings.Cut(s.Email, "@"); ok {
-		add("mail", "…@"+domain)
+	for name, email := range map[string]string{"mail": s.Email, "mail_unconfirmed": s.Pending.Email} {
+		if _, domain, ok := strings.Cut(email, "@"); ok {
+			add(name, "…@"+domain)
+		}
 	}
 	if u, err := url.Parse(s.PushURL); err == nil {
 		add("push", u.Host)

@@ -23,9 +23,9 @@ type Storage interface {
 type SettingsStorage interface {
 	// NotificationSettings returns the settings of an account; zero if it has set none.
 	NotificationSettings(ctx context.Context, accountID string) (Settings, error)
-	// UpdateNotificationSettings locks the settings of an account, calls change and writes the result. If
-	// change returns an error, nothing is written.
-	UpdateNotificationSettings(ctx context.Context, accountID string, change func(*Settings) (audit.Change, error)) error
+	// UpdateNotificationSettings locks the settings of an account and writes what change makes of them. If
+	// change returns an error, nothing is written. It returns ErrTooMany as AddTestMessage does.
+	UpdateNotificationSettings(ctx context.Context, accountID string, change func(*Settings) (Update, error)) error
 	// NotificationChoices returns the choices of an account in a shop.
 	NotificationChoices(ctx context.Context, accountID, merchantID string) ([]Choice, error)
 	// SaveNotificationChoices replaces them. If the shop had no choices, its cursor moves to the end of the
@@ -64,9 +64,8 @@ type CollectorStorage interface {
 
 // Outbox stores messages until they are sent.
 type Outbox interface {
-	// AddTestMessage writes a test message for each entry. It returns ErrTooMany if the account got one after since,
-	// or maxDay after dayAgo.
-	AddTestMessage(ctx context.Context, entries []Entry, now, since, dayAgo time.Time, maxDay int, c audit.Change) error
+	// AddTestMessage writes the messages of a request. It returns ErrTooMany if its limits are reached.
+	AddTestMessage(ctx context.Context, r Request, c audit.Change) error
 	// ClaimMessages claims at most limit due messages of a channel until a time, oldest first.
 	ClaimMessages(ctx context.Context, c Channel, now, until time.Time, limit int) ([]Claim, error)
 	// SaveOutcome stores the outcome of a claimed message. If the claim has expired, it is stored only if the
@@ -74,14 +73,30 @@ type Outbox interface {
 	SaveOutcome(ctx context.Context, c Claim, o Outcome) error
 	// Messages returns the newest messages of an account, newest first.
 	Messages(ctx context.Context, accountID string, limit int) ([]Message, error)
-	// FailedMessages returns the messages, except test messages, that were given up since a time, newest first.
+	// FailedMessages returns the messages, except requested messages, that were given up since a time, newest first.
 	FailedMessages(ctx context.Context, since time.Time, limit int) ([]Message, error)
 	// DeleteMessages deletes messages that ended before a time, and cases that were reported before it.
 	DeleteMessages(ctx context.Context, before time.Time) error
-	// NotificationSettings is that of SettingsStorage.
+	// NotificationSettings and UpdateNotificationSettings are those of SettingsStorage.
 	NotificationSettings(ctx context.Context, accountID string) (Settings, error)
+	UpdateNotificationSettings(ctx context.Context, accountID string, change func(*Settings) (Update, error)) error
 	// Account returns an account, or account.ErrNotFound.
 	Account(ctx context.Context, id string) (account.Account, error)
+}
+
+// Request is a group of messages of one kind that an account requests, and that are due at once.
+type Request struct {
+	Entries []Entry // for one account; none without a request
+	Now     time.Time
+	// Since and DayAgo limit the requests of the account for the kind: none after Since, and fewer than MaxDay after DayAgo.
+	Since, DayAgo time.Time
+	MaxDay        int
+}
+
+// Update holds the records that are written together with the settings of an account.
+type Update struct {
+	Change  audit.Change // entry of the audit log; none without an action
+	Request Request
 }
 
 // Feed is the feed of a shop with the position up to which it was reported.

@@ -173,6 +173,9 @@ func (w *Worker) deliver(ctx context.Context, c Claim, at time.Time) (Outcome, e
 	if err != nil {
 		return Outcome{}, err
 	}
+	if c.Kind == Verification {
+		return w.deliverLink(ctx, c, set, at)
+	}
 	if due := set.SendAt(c.Kind, at); due.After(at) {
 		return Outcome{State: Pending, NextTryAt: due}, nil
 	}

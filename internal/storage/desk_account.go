@@ -203,7 +203,15 @@ func (s *Storage) saveTeam(ctx context.Context, q querier, before, after []accou
 		keys[account.NameKey(a.Name)] = true
 	}
 	for _, b := range before {
-		if slices.ContainsFunc(after, func(a account.Account) bool { return a.ID == b.ID }) {
+		i := slices.IndexFunc(after, func(a account.Account) bool { return a.ID == b.ID })
+		kept := account.Account{} // no roles
+		if i >= 0 {
+			kept = after[i]
+		}
+		if err := forgetAssignments(ctx, q, b, kept); err != nil {
+			return err
+		}
+		if i >= 0 {
 			continue
 		}
 		if err := deleteNotifications(ctx, q, b.ID); err != nil {

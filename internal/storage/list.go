@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -62,12 +61,7 @@ func (s *Storage) readInvoices(ctx context.Context, q querier, l listing) ([]*in
 
 // sortByAge sorts a page in the order of the list.
 func sortByAge[T any](page []T, position func(T) invoice.Position) {
-	slices.SortFunc(page, func(a, b T) int { return byAge(position(a), position(b)) })
-}
-
-// byAge compares positions in the order of the list.
-func byAge(p, q invoice.Position) int {
-	return cmp.Or(q.CreatedAt.Compare(p.CreatedAt), cmp.Compare(q.ID, p.ID))
+	slices.SortFunc(page, func(a, b T) int { return position(a).Compare(position(b)) })
 }
 
 // page holds the statements that read whole invoices: the invoices, then all their transfers, spends,

@@ -73,21 +73,24 @@ func (s *Storage) zoneOfAccount(ctx context.Context, a account.Account) (string,
 }
 
 // UpdateNotificationSettings implements notify.SettingsStorage.
-func (s *Storage) UpdateNotificationSettings(ctx context.Context, accountID string, change func(*notify.Settings) (audit.Change, error)) error {
+func (s *Storage) UpdateNotificationSettings(ctx context.Context, accountID string, change func(*notify.Settings) (notify.Update, error)) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		set, err := s.lockSettings(ctx, q, accountID)
 		if err != nil {
 			return err
 		}
-		c, err := change(&set)
+		u, err := change(&set)
 		if err != nil {
+			return err
+		}
+		if err := s.addRequest(ctx, q, u.Request); err != nil {
 			return err
 		}
 		sealed := s.box.Seal(settingsPurpose(accountID), []byte(jsonText(set)))
 		if _, err := q.ExecContext(ctx, "UPDATE notification_settings SET settings = $2 WHERE account_id = $1", accountID, sealed); err != nil {
 			return fmt.Errorf("write notification settings: %w", err)
 		}
-		return s.record(ctx, q, c)
+		return s.record(ctx, q, u.Change)
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,32 +93,35 @@ func readMessage(row scanner) (m notify.Message, err error) {
 
 // AddTestMessage implements notify.Outbox. It locks the settings of the account, so that two calls do not
 // count the same messages.
-func (s *Storage) AddTestMessage(ctx context.Context, entries []notify.Entry, now, since, dayAgo time.Time, maxDay int, c audit.Change) error {
-	accountID := entries[0].AccountID
-	err := s.write(ctx, func(ctx context.Context, q querier) error {
-		if _, err := s.lockSettings(ctx, q, accountID); err != nil {
+func (s *Storage) AddTestMessage(ctx context.Context, r notify.Request, c audit.Change) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		if _, err := s.lockSettings(ctx, q, r.Entries[0].AccountID); err != nil {
 			return err
 		}
-		var recent, withinDay int
-		err := q.QueryRowContext(ctx, `
-			SELECT COUNT(DISTINCT CASE WHEN created_at > $3 THEN created_at END), COUNT(DISTINCT created_at) FROM messages
-			WHERE account_id = $1 AND kind = $2 AND created_at > $4`,
-			accountID, string(notify.Test), since.UnixMilli(), dayAgo.UnixMilli()).Scan(&recent, &withinDay)
-		if err != nil {
-			return err
-		}
-		if recent > 0 || withinDay >= maxDay {
-			return notify.ErrTooMany
-		}
-		if err := s.addEntries(ctx, q, entries, now); err != nil {
+		if err := s.addRequest(ctx, q, r); err != nil {
 			return err
 		}
 		return s.record(ctx, q, c)
 	})
-	if err != nil && !errors.Is(err, notify.ErrTooMany) {
-		return fmt.Errorf("write test message: %w", err)
+}
+
+// addRequest writes the messages of a request unless its limits are reached. The settings of the account are locked.
+func (s *Storage) addRequest(ctx context.Context, q querier, r notify.Request) error {
+	if len(r.Entries) == 0 {
+		return nil
 	}
-	return err
+	var lately, today int
+	err := q.QueryRowContext(ctx, `
+		SELECT COUNT(DISTINCT CASE WHEN created_at > $3 THEN created_at END), COUNT(DISTINCT created_at) FROM messages
+		WHERE account_id = $1 AND kind = $2 AND created_at > $4`,
+		r.Entries[0].AccountID, string(r.Entries[0].Kind), r.Since.UnixMilli(), r.DayAgo.UnixMilli()).Scan(&lately, &today)
+	if err != nil {
+		return fmt.Errorf("count requested messages: %w", err)
+	}
+	if lately > 0 || today >= r.MaxDay {
+		return notify.ErrTooMany
+	}
+	return s.addEntries(ctx, q, r.Entries, r.Now)
 }
 
 // ClaimMessages implements notify.Outbox. A claimed message is due again when its claim ends, so that it is
@@ -185,7 +187,7 @@ func (s *Storage) FailedMessages(ctx context.Context, since time.Time, limit int
 
 // failedMessages is the statement of FailedMessages.
 const failedMessages = "SELECT " + messageColumns + ` FROM messages
-	WHERE state = 'failed' AND kind <> 'test' AND created_at >= $1 ORDER BY created_at DESC LIMIT $2`
+	WHERE state = 'failed' AND kind NOT IN ('test', 'verification') AND created_at >= $1 ORDER BY created_at DESC LIMIT $2`
 
 // ChoosesMail reports whether any account has chosen e-mail.
 func (s *Storage) ChoosesMail(ctx context.Context) (bool, error) {

@@ -102,7 +102,6 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 		{"CreateTerminal", "terminal.created", func() error {
 			return s.CreateTerminal(ctx, merchant.Terminal{ID: "pos", MerchantID: "shop", Name: "Bar", Currency: "EUR", CreatedAt: noon}, "terminal hash")
 		}},
-		{"RemoveTerminal", "terminal.removed", func() error { return s.RemoveTerminal(ctx, "shop", "pos") }},
 		{"SetTheme", "theme.changed", func() error { return s.SetTheme(ctx, "shop", "", theme.Theme{Name: "Nord"}, noon) }},
 		{"CreateExchangeAccount", "exchange_account.created", func() error { return s.CreateExchangeAccount(ctx, exchange) }},
 		{"UpdateExchangeAccount", "exchange_account.changed", func() error {
@@ -127,7 +126,10 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 			return s.Snooze(ctx, casework.Snooze{InvoiceID: "a", MerchantID: "shop", Until: noon}, inv.Version)
 		}},
 		{"EndSnooze", "case.snooze_ended", func() error { return s.EndSnooze(ctx, "shop", "a") }},
-		{"ChangeTeam", "account.created", team(newDeskAccount("acc_1", "Maren"))},
+		{"ChangeTeam", "account.created", team(newDeskAccount("acc_1", "Maren"), newSeller("acc_2", "Jonas"))},
+		{"AddAssignment", "terminal.assigned", func() error { return s.AddAssignment(ctx, newAssignment("pos", "acc_2"), "terminal hash of it") }},
+		{"RemoveAssignment", "terminal.unassigned", func() error { return s.RemoveAssignment(ctx, "shop", "pos", "acc_2") }},
+		{"RemoveTerminal", "terminal.removed", func() error { return s.RemoveTerminal(ctx, "shop", "pos") }},
 		{"UpdateAccount", "account.changed", func() error {
 			_, err := s.UpdateAccount(ctx, "acc_1", func(*account.Account) (account.Outcome, error) {
 				return account.Outcome{Entry: audit.Change{Action: "account.changed"}}, nil
@@ -135,9 +137,9 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 			return err
 		}},
 		{"UpdateNotificationSettings", "notifications.set", func() error {
-			return s.UpdateNotificationSettings(ctx, "acc_1", func(set *notify.Settings) (audit.Change, error) {
+			return s.UpdateNotificationSettings(ctx, "acc_1", func(set *notify.Settings) (notify.Update, error) {
 				set.PushToken = "push secret"
-				return audit.Change{Action: "notifications.set"}, nil
+				return notify.Update{Change: audit.Change{Action: "notifications.set"}}, nil
 			})
 		}},
 		{"SaveNotificationChoices", "notifications.chosen", func() error {
@@ -145,7 +147,7 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 		}},
 		{"AddTestMessage", "notifications.tested", func() error {
 			entry := notify.Entry{AccountID: "acc_1", Channel: notify.Mail, Kind: notify.Test, DueAt: noon}
-			return s.AddTestMessage(ctx, []notify.Entry{entry}, noon, noon, noon, 1, audit.Change{Action: "notifications.tested"})
+			return s.AddTestMessage(ctx, notify.Request{Entries: []notify.Entry{entry}, Now: noon, Since: noon, DayAgo: noon, MaxDay: 1}, audit.Change{Action: "notifications.tested"})
 		}},
 		{"CreateTicket", "account.invited", func() error {
 			return s.CreateTicket(ctx, newTicket("t", account.InvitationTicket), audit.Change{Action: "account.invited"})

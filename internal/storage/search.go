@@ -124,7 +124,7 @@ func searchPage[T any](
 	// The lower bound includes the whole millisecond of the last invoice that is examined. The next page has the
 	// other invoices of that millisecond.
 	if more = found.end; more != (invoice.Position{}) {
-		rows = slices.DeleteFunc(rows, func(r T) bool { return byAge(position(r), more) > 0 })
+		rows = slices.DeleteFunc(rows, func(r T) bool { return position(r).Compare(more) > 0 })
 	}
 	if len(rows) > limit {
 		rows = rows[:limit]

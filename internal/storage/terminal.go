@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"fmt"
 
 	"chequer/internal/audit"
 	"chequer/internal/merchant"
@@ -19,7 +20,10 @@ func (s *Storage) CreateTerminal(ctx context.Context, t merchant.Terminal, hash 
 // Terminal implements merchant.TerminalStorage.
 func (s *Storage) Terminal(ctx context.Context, hash string) (merchant.Terminal, error) {
 	t, err := readOne(ctx, s, readTerminal, `
-		SELECT id, merchant_id, mode, name, fiat_currency, methods, created_at FROM terminals WHERE secret_hash = $1`, hash)
+		SELECT id, merchant_id, mode, name, fiat_currency, methods, created_at FROM terminals WHERE secret_hash = $1
+		UNION ALL
+		SELECT t.id, t.merchant_id, t.mode, t.name, t.fiat_currency, t.methods, t.created_at
+		FROM terminal_assignments a JOIN terminals t ON t.id = a.terminal_id AND t.merchant_id = a.merchant_id WHERE a.secret_hash = $1`, hash)
 	return t, merchantNotFound(err, "read terminal")
 }
 
@@ -32,8 +36,17 @@ func (s *Storage) Terminals(ctx context.Context, merchantID string) ([]merchant.
 
 // RemoveTerminal implements merchant.TerminalStorage.
 func (s *Storage) RemoveTerminal(ctx context.Context, merchantID, id string) error {
-	c := audit.Change{MerchantID: merchantID, Action: "terminal.removed", Subject: id}
-	return s.changeRecorded(ctx, c, "remove terminal", merchant.ErrNotFound, "DELETE FROM terminals WHERE merchant_id = $1 AND id = $2", merchantID, id)
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		if err := s.lockTerminal(ctx, q, merchantID, id); err != nil {
+			return err
+		}
+		for _, statement := range []string{"DELETE FROM terminal_assignments WHERE terminal_id = $1", "DELETE FROM terminals WHERE id = $1"} {
+			if _, err := q.ExecContext(ctx, statement, id); err != nil {
+				return fmt.Errorf("remove terminal: %w", err)
+			}
+		}
+		return s.record(ctx, q, audit.Change{MerchantID: merchantID, Action: "terminal.removed", Subject: id})
+	})
 }
 
 func readTerminal(row scanner) (t merchant.Terminal, err error) {

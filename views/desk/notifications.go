@@ -22,6 +22,8 @@ type Notifications struct {
 	PushURL         Field
 	PushToken       Field
 	HasToken        bool
+	Pending         string    // that an e-mail address waits for its confirmation; empty if none does
+	SendLink        Button    // sends the link of that address again
 	Test            Button    // empty without a destination
 	Messages        []Finding // the newest messages with their states
 }

@@ -157,7 +157,7 @@ func pages() map[string]templ.Component {
 		"notifications": desk.NotificationsPage(desk.Notifications{
 			Frame: f, Back: back, Problem: evil, Warning: evil, Choose: "/desk/m/account/notifications", Kinds: []desk.Checks{boxes("mail"), boxes("push")},
 			SetTimes: "/desk/m/account/notifications/times", Zone: field("zone"), From: field("quiet_from"), To: field("quiet_to"), BrokenPasses: true,
-			SetDestinations: "/desk/m/account/notifications/where", Email: field("email"), PushURL: field("push_url"), PushToken: field("push_token"), HasToken: true,
+			SetDestinations: "/desk/m/account/notifications/where", Email: field("email"), PushURL: field("push_url"), PushToken: field("push_token"), HasToken: true, Pending: evil, SendLink: button,
 			Test: button, Messages: []desk.Finding{{About: evil, Text: evil, Shape: "bad"}},
 		}),
 		"password": desk.SetPasswordPage(desk.SetPassword{Frame: f, Back: back, Heading: "New password", Problem: evil, Action: "/desk/m/account/password", Password: field("password")}),
@@ -238,7 +238,7 @@ func pages() map[string]templ.Component {
 		"wallets": desk.WalletsPage(desk.Wallets{
 			Frame:     f,
 			Cards:     []desk.Wallet{{ID: "wlt_1", Name: evil, Facts: []desk.Fact{{Name: "Key", Value: evil}}, Methods: evil, Off: []string{evil}, Warning: evil, Replace: back, Remove: back}},
-			Available: []views.Link{{Text: evil, URL: "/desk/m/wallets/add?asset=LTC"}}, Former: []desk.FormerWallet{{Key: evil, Text: evil}},
+			Available: []views.Link{{Text: evil, URL: "/desk/m/wallets/add?asset=LTC"}}, Former: []desk.FormerWallet{{Key: evil, Text: evil, Received: evil}}, Note: evil,
 		}),
 		"new_wallet": desk.NewWalletPage(desk.NewWallet{
 			Frame: f, Back: back, Heading: evil, Problem: evil, Action: "/desk/m/wallets/add", Hidden: []desk.Hidden{{Name: "asset", Value: evil}}, Key: lines("key"), Address: field("address"),
@@ -276,9 +276,20 @@ func pages() map[string]templ.Component {
 		}),
 		"terminals": desk.TerminalsPage(desk.Terminals{
 			Frame: f, Tabs: []desk.Tab{{Text: "Terminals", URL: "/desk/m/terminals", Current: true}}, Add: views.Link{Text: "Add", URL: "/desk/m/terminals/new"}, Note: evil,
-			Rows: []desk.TerminalRow{{Name: evil, Text: evil, Sales: back, Remove: views.Link{Text: "Remove…", URL: "/desk/m/terminals/a/remove"}}},
+			Rows: []desk.TerminalRow{{Name: evil, Text: evil, Sellers: back, Sales: back, Remove: views.Link{Text: "Remove…", URL: "/desk/m/terminals/a/remove"}}},
 		}),
 		"new terminal": desk.NewTerminalPage(desk.NewTerminal{Frame: f, Heading: "Added", Intro: evil, Share: share(), Done: back}),
+		"own terminals": desk.OwnTerminalsPage(desk.OwnTerminals{
+			Payments:  desk.Payments{Frame: f, Rows: []desk.PaymentRow{{Name: evil, URL: "/desk/m/own/payments/i", Description: evil, State: desk.State{Text: "Paid", Shape: "ok"}}}, Caption: evil, Shown: evil, Older: "/desk/m/own?after=1-a", OlderText: evil, Clear: "/desk/m/own"},
+			Terminals: []desk.OwnTerminal{{Name: evil, Test: "Test", Total: evil, Open: button}},
+		}),
+		"no own terminals": desk.OwnTerminalsPage(desk.OwnTerminals{Payments: desk.Payments{Frame: f, Empty: evil}}),
+		"own payment": desk.OwnPaymentPage(desk.OwnPayment{
+			Frame: f, Back: back, Amount: "€1.00", State: desk.State{Text: "Paid", Shape: "ok"}, Order: evil, Reference: "aaaa-bbbb", Page: "/invoice/i",
+			Receipt: views.Link{Text: evil, URL: "/invoice/i/receipt.pdf"}, Facts: []desk.Fact{{Name: evil, Value: evil}},
+		}),
+		"sellers":    desk.TerminalSellersPage(desk.TerminalSellers{Frame: f, Back: back, Heading: evil, Intro: evil, Rows: []desk.SellerRow{{Name: evil, State: desk.State{Text: "Uses it", Shape: "ok"}, Change: button}}}),
+		"no sellers": desk.TerminalSellersPage(desk.TerminalSellers{Frame: f, Back: back, Heading: evil, Intro: evil, Empty: evil}),
 		"storefront": desk.StorefrontPage(desk.Storefront{
 			Frame: f, Tabs: []desk.Tab{{Text: "Storefront", URL: "/desk/m/storefront", Current: true}}, Pages: []desk.StorefrontLink{{Name: evil, Text: evil, Open: views.Link{Text: "Open", URL: "/shop"}}},
 			Action: "/desk/m/storefront", Kept: []desk.Hidden{{Name: "mode", Value: "test"}}, Item: choice, Label: field("text"), Problem: evil, Preview: views.Link{Text: evil, URL: "/pay/a"},

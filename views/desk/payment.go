@@ -108,3 +108,16 @@ type Transfer struct {
 	Note                string // states that an explorer learns which page of it is opened; empty without explorers
 	Facts               []Fact
 }
+
+// OwnPayment is a payment at a terminal of a seller.
+type OwnPayment struct {
+	Frame
+	Back      views.Link
+	Amount    string
+	State     State
+	Order     string // "Order 1047"; empty without one
+	Reference string
+	Page      string     // address of the shopper's page
+	Receipt   views.Link // empty unless the payment has one
+	Facts     []Fact
+}

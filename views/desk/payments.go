@@ -55,3 +55,17 @@ type PaymentRow struct {
 	At          string // time as displayed
 	Amount      string
 }
+
+// OwnTerminals are the terminals of a seller with their payments of the present day.
+type OwnTerminals struct {
+	Payments
+	Terminals []OwnTerminal
+}
+
+// OwnTerminal is a terminal of a seller.
+type OwnTerminal struct {
+	Name  string
+	Test  string // "Test"; empty for a live terminal
+	Total string // number and sum of its payments of the day
+	Open  Button
+}

@@ -106,10 +106,11 @@ type Terminals struct {
 
 // TerminalRow is a terminal in the list.
 type TerminalRow struct {
-	Name   string
-	Text   string
-	Sales  views.Link
-	Remove views.Link
+	Name    string
+	Text    string
+	Sellers views.Link // the accounts that use it
+	Sales   views.Link
+	Remove  views.Link
 }
 
 // NewTerminal is the page that shows the address of a new terminal once.
@@ -119,4 +120,21 @@ type NewTerminal struct {
 	Intro   string
 	Share   Share
 	Done    views.Link
+}
+
+// TerminalSellers is the page on which a terminal is assigned to sellers.
+type TerminalSellers struct {
+	Frame
+	Back    views.Link
+	Heading string
+	Intro   string
+	Rows    []SellerRow
+	Empty   string // why there are no rows
+}
+
+// SellerRow is a seller of the shop, who may use the terminal or not.
+type SellerRow struct {
+	Name   string
+	State  State
+	Change Button
 }

@@ -8,6 +8,7 @@ type Wallets struct {
 	Cards     []Wallet
 	Available []views.Link // kinds without a wallet, with the addresses of their forms
 	Former    []FormerWallet
+	Note      string // what the received amounts are, with their time
 }
 
 // Wallet is an active wallet.
@@ -24,8 +25,9 @@ type Wallet struct {
 
 // FormerWallet is a wallet that was replaced or removed.
 type FormerWallet struct {
-	Key  string
-	Text string
+	Key      string
+	Text     string
+	Received string
 }
 
 // NewWallet is the form for a wallet.

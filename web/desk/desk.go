@@ -48,7 +48,7 @@ func routes(c Config) []visit.Route {
 		homeRoutes,
 		(&signin.Screens{}).Routes(),
 		(&reports.Screens{Reports: c.Reports, Products: c.Sell.Products, Links: c.Sell.Links, Terminals: c.Sell.Terminals}).Routes(),
-		(&payments.Screens{Endpoints: c.Endpoints}).Routes(),
+		(&payments.Screens{Endpoints: c.Endpoints, Terminals: c.Sell.Terminals, Reports: c.Reports}).Routes(),
 		c.Wallets.Routes(),
 		(&settings.Screens{Backups: c.Backups, Reports: c.Reports, NamedShop: c.NamedShop}).Routes(),
 		c.Health.Routes(),

@@ -31,6 +31,7 @@ import (
 	"chequer/internal/merchant"
 	"chequer/internal/notify"
 	"chequer/internal/readiness"
+	"chequer/internal/received"
 	"chequer/internal/report"
 	"chequer/internal/storage"
 	"chequer/internal/storage/storagetest"
@@ -66,7 +67,8 @@ type fixture struct {
 	findings     []health.Finding // of the next examination
 	examinations int              // number of examinations so far
 	examineError error
-	demo         bool // the server is a demo
+	demo         bool          // the server is a demo
+	received     received.Sums // of every shop
 	backups      *stubBackups
 	config       desk.Config
 	seeds        map[string]string // of authenticator apps, by the name of the account
@@ -133,7 +135,8 @@ func fixtureAt(t *testing.T, base string) *fixture {
 		Kind: func(kind keys.Kind) (wallets.Kind, error) {
 			return wallets.Kind{Network: keys.Main, Chains: []chain.ID{chain.ID(kind)}, Offered: []string{string(kind)}, Off: []string{"EURC-BASE: needs a node"}}, nil
 		},
-		IsDemo: func(context.Context) (bool, error) { return f.demo, nil },
+		Received: func(context.Context, string) received.Sums { return f.received },
+		IsDemo:   func(context.Context) (bool, error) { return f.demo, nil },
 	}
 	f.backups = &stubBackups{parent: t.TempDir(), shops: []string{shop}}
 	c.Backups = f.backups

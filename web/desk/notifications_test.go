@@ -12,6 +12,7 @@ import (
 	"chequer/internal/account"
 	"chequer/internal/audit"
 	"chequer/internal/notify"
+	"chequer/web/desk"
 )
 
 const notifications = "/desk/" + shop + "/account/notifications"
@@ -23,7 +24,7 @@ func TestNotifications(t *testing.T) {
 	b := f.owner()
 	b.get("/desk/"+shop+"/account").want(http.StatusOK, "Change notifications")
 	p := b.get(notifications).want(http.StatusOK, "What reaches you from Atelier Nord", "No message yet.")
-	if n := strings.Count(p.text(), "Nothing is sent until its address is saved below."); n != 2 {
+	if n := strings.Count(p.text(), "Nothing is sent until its address is saved below and, if it is an e-mail address, confirmed."); n != 2 {
 		t.Errorf("%d channels are shown as without an address, want 2", n)
 	}
 	if n := p.find("input[name=mail], input[name=push]").Length(); n != 8 {
@@ -35,7 +36,7 @@ func TestNotifications(t *testing.T) {
 	b.send(notifications, "mail", "sold", "mail", "attention", "push", "broken", "push", "nonsense").leads(notifications + "?done=notifications")
 	b.send(notifications+"/where", "email", "maren@nord.example", "push_url", "https://ntfy.example/topic", "push_token", "tk_1").leads(notifications + "?done=notifications")
 	b.send(notifications+"/times", "zone", "Europe/Berlin", "quiet_from", "22:00", "quiet_to", "07:00", "broken_passes", "yes").leads(notifications + "?done=notifications")
-	p = b.get(notifications+"?done=notifications").want(http.StatusOK, "Notifications saved.")
+	p = b.get(notifications+"?done=notifications").want(http.StatusOK, "Notifications saved.", "maren@nord.example waits for its confirmation", "Send the link again")
 	var got []string
 	for _, e := range p.find("input:not([type=hidden]):not([type=checkbox]):not([type=search])").EachIter() {
 		got = append(got, e.AttrOr("name", "")+"="+e.AttrOr("value", ""))
@@ -103,11 +104,11 @@ func TestNotifications_test_message(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	b.send(notifications+"/test").want(http.StatusUnprocessableEntity, "Save an e-mail address or a push address first.")
-	b.send(notifications+"/where", "email", "maren@nord.example")
+	b.send(notifications+"/test").want(http.StatusUnprocessableEntity, "Save a push address, or an e-mail address and confirm it, first.")
+	f.confirmEmail("Maren", "maren@nord.example")
 	b.send(notifications + "/test").leads(notifications + "?done=test-message")
 	b.get(notifications).want(http.StatusOK, "Test message, by e-mail Is sent from")
-	b.send(notifications+"/test").want(http.StatusTooManyRequests, "One test message a minute")
+	b.send(notifications+"/test").want(http.StatusTooManyRequests, "One test message or link a minute")
 	claims, err := f.storage.ClaimMessages(t.Context(), notify.Mail, f.clock.Now(), f.clock.Now().Add(time.Minute), 10)
 	if err != nil || len(claims) != 1 {
 		t.Fatalf("got %d claims, error %v", len(claims), err)
@@ -137,7 +138,7 @@ func TestHealth_names_failed_notifications(t *testing.T) {
 	for i, fault := range []string{"550 no such mailbox", "552 mailbox full"} {
 		entry := notify.Entry{AccountID: "acc_1", Channel: notify.Mail, Kind: notify.Sold, DueAt: now}
 		at := now.Add(time.Duration(i) * time.Second)
-		f.must(f.storage.AddTestMessage(t.Context(), []notify.Entry{entry}, at, at, at, 1, audit.Change{}))
+		f.must(f.storage.AddTestMessage(t.Context(), notify.Request{Entries: []notify.Entry{entry}, Now: at, Since: at, DayAgo: at, MaxDay: 1}, audit.Change{}))
 		claims, err := f.storage.ClaimMessages(t.Context(), notify.Mail, at, at.Add(time.Minute), 1)
 		if err != nil || len(claims) != 1 {
 			t.Fatalf("got %d claims, error %v", len(claims), err)
@@ -146,6 +147,18 @@ func TestHealth_names_failed_notifications(t *testing.T) {
 		now = now.Add(time.Minute)
 	}
 	b.get("/desk/"+shop+"/health").want(http.StatusOK, "Notifications By e-mail 2 messages were given up in the last 7 days, the newest because of: 552 mailbox full")
+}
+
+// Without a mail server the page says that the link is not sent.
+func TestNotifications_without_a_mail_server(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.config.Notifications = notify.NewService(notify.ServiceConfig{Storage: f.storage, CheckURL: func(string) error { return nil }, Now: f.clock.Now})
+	f.desk = desk.New(f.config)
+	b := f.owner()
+	b.get(notifications).want(http.StatusOK, "E-mail waits, because the server has no mail server")
+	b.send(notifications+"/where", "email", "maren@nord.example").leads(notifications + "?done=notifications")
+	b.get(notifications).want(http.StatusOK, "maren@nord.example waits for its confirmation. Its link cannot be sent, because the server has no mail server.")
 }
 
 // A role offers only the kinds that it may see.
@@ -166,5 +179,59 @@ func TestNotifications_of_each_role(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// confirmEmail sets a confirmed e-mail address of the account with a name.
+func (f *fixture) confirmEmail(name, address string) {
+	f.t.Helper()
+	f.must(f.storage.UpdateNotificationSettings(f.t.Context(), f.idOf(name), func(set *notify.Settings) (notify.Update, error) {
+		set.Email, set.Pending = address, notify.Unconfirmed{}
+		return notify.Update{}, nil
+	}))
+}
+
+// sendLink gives the pending address of an account a link with a token, as the worker does.
+func (f *fixture) sendLink(name, token string) {
+	f.t.Helper()
+	f.must(f.storage.UpdateNotificationSettings(f.t.Context(), f.idOf(name), func(set *notify.Settings) (notify.Update, error) {
+		set.Pending.Hash, set.Pending.ExpiresAt = account.HashToken(token), f.clock.Now().Add(time.Hour)
+		return notify.Update{}, nil
+	}))
+}
+
+// An address is confirmed by a form behind its link, once, and only by its account.
+func TestNotifications_confirm_an_address(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b, other := f.owner(), f.as("Tove", account.Manager)
+	f.confirmEmail("Maren", "maren@nord.example")
+	b.send(notifications+"/where", "email", "new@nord.example").leads(notifications + "?done=notifications")
+	page := b.get(notifications).want(http.StatusOK, "new@nord.example waits for its confirmation", "Until then messages go to maren@nord.example.")
+	if got := page.attribute("#email", "value"); got != "new@nord.example" {
+		t.Errorf("the field has the address %q", got)
+	}
+	b.send(notifications+"/where", "email", "new@nord.example").leads(notifications + "?done=notifications") // no second link
+	b.send(notifications+"/email/link").want(http.StatusTooManyRequests, "One test message or link a minute")
+	f.clock.Advance(2 * time.Minute)
+	b.send(notifications + "/email/link").leads(notifications + "?done=email-link")
+
+	f.sendLink("Maren", "secret-token")
+	link := notifications + "/email?token=secret-token"
+	f.browser().get(link).leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount%2Fnotifications%2Femail%3Ftoken%3Dsecret-token")
+	other.get(link).want(http.StatusUnprocessableEntity, "This link confirms no address.")
+	other.send(notifications+"/email", "token", "secret-token").want(http.StatusUnprocessableEntity, "This link confirms no address.")
+	for range 2 { // a program that opens links changes nothing
+		b.get(link).want(http.StatusOK, "Confirm your e-mail address?", "Notifications go to new@nord.example.")
+	}
+	b.send(notifications+"/email", "token", "another-token").want(http.StatusUnprocessableEntity, "This link confirms no address.")
+	b.send(notifications+"/email", "token", "secret-token").leads(notifications + "?done=email-confirmed")
+	if text := b.get(notifications+"?done=email-confirmed").want(http.StatusOK, "The e-mail address is confirmed.").text(); strings.Contains(text, "waits") {
+		t.Errorf("the page is %q", text)
+	}
+	b.send(notifications+"/email", "token", "secret-token").want(http.StatusUnprocessableEntity, "This link confirms no address.")
+	b.send(notifications+"/email/link").want(http.StatusUnprocessableEntity, "Save a push address")
+	if got := strings.Join(f.actionsOf("notifications."), "; "); !strings.HasSuffix(got, "Maren: notifications.set; Maren: notifications.link_requested; Maren: notifications.email_confirmed") {
+		t.Errorf("the audit log has %s", got)
 	}
 }

@@ -30,6 +30,7 @@ var (
 	confirmed = access{roles: []account.Role{account.Owner}, confirm: true}
 	deciders  = access{roles: []account.Role{account.Owner, account.Manager}}
 	exporters = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper}}
+	counters  = access{roles: []account.Role{account.Seller}}
 	sellers   = access{roles: []account.Role{account.Owner, account.Manager, account.Developer}}
 	keepers   = access{roles: []account.Role{account.Owner, account.Developer}}
 	keyring   = access{roles: []account.Role{account.Owner, account.Developer}, confirm: true}
@@ -92,6 +93,9 @@ var routeAccess = map[string]access{
 	"POST /desk/:shop/account/notifications/times":          everyRole,
 	"POST /desk/:shop/account/notifications/where":          ownSignIn,
 	"POST /desk/:shop/account/notifications/test":           everyRole,
+	"GET /desk/:shop/account/notifications/email":           everyRole,
+	"POST /desk/:shop/account/notifications/email":          everyRole,
+	"POST /desk/:shop/account/notifications/email/link":     everyRole,
 	"GET /desk/:shop/confirm":                               everyRole,
 	"POST /desk/:shop/confirm":                              everyRole,
 	"POST /desk/:shop/confirm/passkey":                      everyRole,
@@ -158,6 +162,11 @@ var routeAccess = map[string]access{
 	"POST /desk/:shop/terminals/new":                        deciders,
 	"GET /desk/:shop/terminals/:terminal/remove":            deciders,
 	"POST /desk/:shop/terminals/:terminal/remove":           deciders,
+	"GET /desk/:shop/terminals/:terminal/sellers":           deciders,
+	"POST /desk/:shop/terminals/:terminal/sellers":          deciders,
+	"GET /desk/:shop/own":                                   counters,
+	"POST /desk/:shop/own/:terminal/open":                   counters,
+	"GET /desk/:shop/own/payments/:id":                      counters,
 	"GET /desk/:shop/storefront":                            sellers,
 	"GET /desk/:shop/reports":                               exporters,
 	"GET /desk/:shop/reports/export":                        exporters,

@@ -28,7 +28,7 @@ func TestTwo_shops(t *testing.T) {
 	if n := page.find(`details.shop a[href="/desk/other"]`).Length(); n != 2 {
 		t.Errorf("%d links to the other shop, want 2", n)
 	}
-	b.get("/desk/other").leads("/desk/other/account")
+	b.get("/desk/other").leads("/desk/other/own")
 	b.get("/desk/other/account").want(http.StatusOK, "Maren, Seller")
 	b.get("/desk/other/accounts").want(http.StatusForbidden, "Not allowed for your role")
 }

@@ -8,6 +8,8 @@ import (
 
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
+	"chequer/internal/money"
+	"chequer/internal/received"
 )
 
 // Two account keys of the wallet "abandon … about" with addresses of them: zpub84at0 is the receiving address of index
@@ -180,4 +182,22 @@ func TestWallets_need_an_owner(t *testing.T) {
 	if pasted := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", recovery, "address", zpub84at0).want(http.StatusForbidden, "Confirm it’s you"); strings.Contains(pasted.body, recovery) {
 		t.Error("the page that confirms the sign-in has the private key")
 	}
+}
+
+// A wallet shows what its key received, with the time and the meaning of the figure.
+func TestWallets_show_received_amounts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	asked := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0)
+	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
+	counter := f.activeWallet().Counter
+	b.get("/desk/shop/wallets").want(http.StatusOK, "Received here not computed yet", "The received amounts are being computed.")
+	f.received = received.Sums{At: f.clock.Now(), ByKey: map[string][]received.Sum{"another": {{Asset: "BTC", Amount: money.MustParse("9", money.BTC)}}}}
+	b.get("/desk/shop/wallets").want(http.StatusOK, "Received here nothing", "as of 12:00. It is not the balance of the wallet")
+	f.received.ByKey[counter] = []received.Sum{{Asset: "BTC", Amount: money.MustParse("0.12345678", money.BTC)}, {Asset: "GONE", Amount: money.MustParse("2", money.BTC)}}
+	b.get("/desk/shop/wallets").want(http.StatusOK, "Received here 0.12345678 BTC, 2 GONE")
+	asked = b.send("/desk/shop/wallets/add", "asset", "BTC", "key", ypub49, "address", ypub49at0)
+	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
+	b.get("/desk/shop/wallets").want(http.StatusOK, "Received here nothing", "Former wallets", "Received here: 0.12345678 BTC, 2 GONE")
 }

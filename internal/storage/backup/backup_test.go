@@ -116,8 +116,10 @@ func fill(t *testing.T, s *storage.Storage, url string) {
 	check(s.CreateEndpoint(ctx, merchant.Endpoint{ID: "e1", MerchantID: "shop", Mode: merchant.Live, URL: "https://shop.example/", Key: "key", Secret: "secret", CreatedAt: noon}))
 	check(s.SetTheme(ctx, "odd", "", theme.Theme{Name: "Süd", Accent: "#0a7d5a", Logo: theme.Logo{Type: theme.TypePNG, Body: []byte("\x89PNG\x00\xff\n")}}, noon))
 	check(s.ChangeTeam(ctx, "", func(account.Ticket, []account.Account) ([]account.Account, account.Outcome, error) {
-		return []account.Account{{ID: "acc_1", Name: "Zoë"}}, account.Outcome{Entry: audit.Change{Action: "account.created", After: audit.Fields{"name": "Zoë \u2028"}}}, nil
+		return []account.Account{{ID: "acc_1", Name: "Zoë", Roles: map[string]account.Role{"shop": account.Seller}}}, account.Outcome{Entry: audit.Change{Action: "account.created", After: audit.Fields{"name": "Zoë \u2028"}}}, nil
 	}))
+	check(s.CreateTerminal(ctx, merchant.Terminal{ID: "pos_1", MerchantID: "shop", Mode: merchant.Live, Currency: "EUR", CreatedAt: noon}, "hash"))
+	check(s.AddAssignment(ctx, merchant.Assignment{MerchantID: "shop", TerminalID: "pos_1", AccountID: "acc_1", Secret: "secret", CreatedAt: noon}, "hash of it"))
 	check(s.CreateSession(ctx, account.Session{Hash: "h", AccountID: "acc_1", CreatedAt: noon, UsedAt: noon}, "", audit.Change{}))
 	c := creation("first", "shop")
 	c.Key, c.BodyHash, c.EvidenceName, c.Evidence = invoice.IdempotencyKey{Namespace: "live/api", Value: "order-1"}, "hash", "ev", "{}"

@@ -6,12 +6,15 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/merchant"
+	"chequer/internal/report"
 	"chequer/web/desk/visit"
 )
 
-// Screens are the places Payments and Needs attention.
+// Screens are the places Payments and Needs attention, and the pages of the terminals of sellers. All fields are required.
 type Screens struct {
 	Endpoints *merchant.Endpoints
+	Terminals *merchant.Terminals
+	Reports   *report.Service
 }
 
 // page is a visit to one of the screens.
@@ -37,6 +40,9 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodGet, Path: "/desk/:shop/payments/:id/refund", Needs: account.Decide, Handle: on((*page).refunding)},
 		{Method: http.MethodPost, Path: "/desk/:shop/payments/:id/refund", Needs: account.Decide, Handle: on((*page).prepareRefund)},
 		{Method: http.MethodPost, Path: "/desk/:shop/payments/:id/refund/:refund/:change", Needs: account.Decide, Handle: on((*page).changeRefund)},
+		{Method: http.MethodGet, Path: "/desk/:shop" + visit.OwnPath, Needs: account.ViewOwnTerminals, Handle: on((*page).ownTerminals)},
+		{Method: http.MethodPost, Path: "/desk/:shop" + visit.OwnPath + "/:terminal/open", Needs: account.ViewOwnTerminals, Handle: on((*page).openTerminal)},
+		{Method: http.MethodGet, Path: "/desk/:shop" + visit.OwnPath + "/payments/:id", Needs: account.ViewOwnTerminals, Handle: on((*page).ownPayment)},
 		{Method: http.MethodGet, Path: "/desk/:shop/payments/:id/:decision", Needs: account.Decide, Handle: on((*page).askToDecide)},
 		{Method: http.MethodPost, Path: "/desk/:shop/payments/:id/:decision", Needs: account.Decide, Handle: on((*page).decide)},
 	}

@@ -31,35 +31,51 @@ type found struct {
 // a reference, a transaction, an address, an amount and the day of the creation, until invoices are found. The next
 // pages have the same meaning of the text.
 func (v *page) findInvoices(f invoice.Filter, q listQuery) (found, error) {
-	ctx := v.Request().Context()
 	if q.text == "" {
-		rows, more, err := v.Invoices.Summaries(ctx, f, q.after.Position, pageSize)
+		rows, more, err := v.Invoices.Summaries(v.Request().Context(), f, q.after.Position, pageSize)
 		return found{rows, place{Position: more}}, err
 	}
-	if len(q.text) > maxSearch || !visit.IsText(q.text) {
-		return found{}, nil
+	inv, err := v.identified(q.text)
+	switch {
+	case err != nil:
+		return found{}, err
+	case inv != nil:
+		return found{rows: []invoice.Summary{inv.Summary()}}, nil
 	}
-	if invoiceID.MatchString(q.text) {
-		inv, err := v.Invoices.Invoice(ctx, q.text)
-		if err == nil && inv.MerchantID == v.Shop.ID {
-			return found{rows: []invoice.Summary{inv.Summary()}}, nil
-		}
-		if err != nil && !errors.Is(err, invoice.ErrNotFound) {
-			return found{}, err
-		}
+	candidates := v.candidates(f, q.text)
+	return searchMeanings(q.after, len(candidates), func(meaning int, after invoice.Position) ([]invoice.Summary, invoice.Position, error) {
+		return v.Invoices.Summaries(v.Request().Context(), candidates[meaning], after, pageSize)
+	})
+}
+
+// identified returns the invoice of the shop whose identifier is a text; nil if there is none.
+func (v *page) identified(text string) (*invoice.Invoice, error) {
+	if !invoiceID.MatchString(text) {
+		return nil, nil
 	}
-	after := q.after
-	for i, candidate := range v.candidates(f, q.text) {
-		if i < after.meaning || i > after.meaning && after.isChosen {
+	inv, err := v.Invoices.Invoice(v.Request().Context(), text)
+	if errors.Is(err, invoice.ErrNotFound) || err == nil && inv.MerchantID != v.Shop.ID {
+		return nil, nil
+	}
+	return inv, err
+}
+
+// searchMeanings returns the page after a place of the invoices with the first meaning of a searched text that any
+// invoice has. read returns the page of a meaning after a position, and the position after which there may be more.
+func searchMeanings(
+	after place, meanings int, read func(meaning int, after invoice.Position) ([]invoice.Summary, invoice.Position, error),
+) (found, error) {
+	for meaning := range meanings {
+		if meaning < after.meaning || meaning > after.meaning && after.isChosen {
 			continue
 		}
 		from := invoice.Position{}
-		if i == after.meaning {
+		if meaning == after.meaning {
 			from = after.Position
 		}
-		rows, more, err := v.Invoices.Summaries(ctx, candidate, from, pageSize)
+		rows, more, err := read(meaning, from)
 		if err != nil || len(rows) > 0 || more != (invoice.Position{}) {
-			return found{rows, place{more, i, len(rows) > 0 || after.isChosen}}, err
+			return found{rows, place{more, meaning, len(rows) > 0 || after.isChosen}}, err
 		}
 	}
 	return found{}, nil
@@ -67,6 +83,9 @@ func (v *page) findInvoices(f invoice.Filter, q listQuery) (found, error) {
 
 // candidates returns a filter for each meaning that a searched text may have, in the order in which they are tried.
 func (v *page) candidates(f invoice.Filter, text string) []invoice.Filter {
+	if len(text) > maxSearch || !visit.IsText(text) {
+		return nil
+	}
 	order, reference, tx := f, f, f
 	order.OrderID, reference.Reference, tx.Tx = text, text, invoice.NormalizeTx(text)
 	list := []invoice.Filter{order, reference, tx}

@@ -38,9 +38,13 @@ func (s *Screens) Routes() []visit.Route {
 	}
 }
 
-// home shows the overview. An account that may not see totals is redirected to the page of the account.
+// home shows the overview. An account that may not see totals is redirected to the page of its terminals, or else to its
+// own page.
 func (v *page) home() error {
-	if !v.May(account.ViewPayments) {
+	switch {
+	case v.May(account.ViewOwnTerminals):
+		return v.Redirect(http.StatusSeeOther, v.Below(visit.OwnPath))
+	case !v.May(account.ViewPayments):
 		return v.Redirect(http.StatusSeeOther, v.Below("/account"))
 	}
 	return v.overview()

@@ -62,6 +62,8 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodPost, Path: "/desk/:shop/terminals/new", Needs: account.Configure, Handle: on((*page).addTerminal)},
 		{Method: http.MethodGet, Path: "/desk/:shop/terminals/:terminal/remove", Needs: account.Configure, Handle: on((*page).askToRemoveTerminal)},
 		{Method: http.MethodPost, Path: "/desk/:shop/terminals/:terminal/remove", Needs: account.Configure, Handle: on((*page).removeTerminal)},
+		{Method: http.MethodGet, Path: "/desk/:shop/terminals/:terminal" + sellersPath, Needs: account.Configure, Handle: on((*page).sellers)},
+		{Method: http.MethodPost, Path: "/desk/:shop/terminals/:terminal" + sellersPath, Needs: account.Configure, Handle: on((*page).setSeller)},
 
 		{Method: http.MethodGet, Path: "/desk/:shop/storefront", Needs: account.Sell, Handle: on((*page).storefront)},
 	}

@@ -36,20 +36,20 @@ func (v *page) terminals() error {
 	if err != nil {
 		return err
 	}
+	assignments, err := v.Terminals.Assignments(v.Request().Context(), v.Shop.ID)
+	if err != nil {
+		return err
+	}
 	for _, t := range all {
+		text := v.terminalText(t, sold[t.ID])
+		if n := countOf(assignments, t.ID); n > 0 {
+			text += " · " + v.Words.Count("desk.terminal.sellers", n)
+		}
 		list.Rows = append(list.Rows, desk.TerminalRow{
-			Name: terminalName(t), Text: v.terminalText(t, sold[t.ID]), Sales: v.salesLink(invoice.FromTerminal, t.ID, t.Mode), Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: v.Below(terminalsPath + "/" + t.ID + "/remove")},
+			Name: t.DisplayName(), Text: text, Sellers: views.Link{Text: v.Text("desk.sellers"), URL: v.Below(terminalsPath + "/" + t.ID + sellersPath)}, Sales: v.salesLink(invoice.FromTerminal, t.ID, t.Mode), Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: v.Below(terminalsPath + "/" + t.ID + "/remove")},
 		})
 	}
 	return v.Show(http.StatusOK, desk.TerminalsPage(list))
-}
-
-// terminalName returns the name of a terminal, or its identifier if it has none.
-func terminalName(t merchant.Terminal) string {
-	if t.Name == "" {
-		return t.ID
-	}
-	return t.Name
 }
 
 func (v *page) terminalText(t merchant.Terminal, s sold) string {
@@ -111,7 +111,7 @@ func (v *page) addTerminal() error {
 		return err
 	}
 	return v.Show(http.StatusOK, desk.NewTerminalPage(desk.NewTerminal{
-		Frame: f, Heading: heading, Intro: v.Text("desk.terminal.added.text", "Name", terminalName(t)), Share: share,
+		Frame: f, Heading: heading, Intro: v.Text("desk.terminal.added.text", "Name", t.DisplayName()), Share: share,
 		Done: views.Link{Text: v.Text("desk.terminals"), URL: v.BelowIn(terminalsPath, mode == merchant.Test)},
 	}))
 }
@@ -135,7 +135,7 @@ func (v *page) askToRemoveTerminal() error {
 	if err != nil {
 		return err
 	}
-	heading := v.Text("desk.sell.remove", "Name", terminalName(t))
+	heading := v.Text("desk.sell.remove", "Name", t.DisplayName())
 	f, err := v.objectFrame(heading, t.Mode)
 	if err != nil {
 		return err

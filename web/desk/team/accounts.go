@@ -98,6 +98,7 @@ var permissionRows = []struct {
 	name       string
 }{
 	{account.ViewPayments, "desk.permission.payments"},
+	{account.ViewOwnTerminals, "desk.permission.own"},
 	{account.Sell, "desk.permission.sell"},
 	{account.Decide, "desk.permission.decide"},
 	{account.DecideHighRisk, "desk.permission.risk"},

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -20,6 +21,8 @@ var kindNames = map[notify.Kind]struct{ name, hint string }{
 	notify.Broken:    {"desk.notifications.broken", "desk.notifications.broken.hint"},
 	notify.Summary:   {"desk.notifications.summary", "desk.notifications.summary.hint"},
 	notify.Test:      {name: "desk.notifications.test"},
+
+	notify.Verification: {name: "desk.notifications.verification"},
 }
 
 // channelNames are the keys of the names of channels, as a label and in a sentence.
@@ -47,7 +50,7 @@ type enteredSettings struct {
 func storedSettings(settings notify.Settings) enteredSettings {
 	from, to := settings.Quiet.Clocks()
 	return enteredSettings{
-		notify.Destinations{Email: settings.Email, PushURL: settings.PushURL},
+		notify.Destinations{Email: cmp.Or(settings.Pending.Email, settings.Email), PushURL: settings.PushURL},
 		notify.Times{Zone: settings.Zone, QuietFrom: from, QuietTo: to, BrokenPasses: settings.BrokenPasses},
 	}
 }
@@ -82,6 +85,10 @@ func (v *page) showNotifications(status int, e enteredSettings, problem error) e
 	if n.HasToken {
 		n.PushToken.Hint = v.Text("desk.notifications.token.kept")
 	}
+	if settings.Pending.Email != "" {
+		n.Pending = v.pendingText(settings)
+		n.SendLink = desk.Button{Action: v.Below(emailPath + "/link"), Text: v.Text("desk.notifications.link.send")}
+	}
 	if !v.Notifications.HasMail() {
 		n.Warning = v.Text("desk.notifications.nomail")
 	}
@@ -97,6 +104,17 @@ func (v *page) showNotifications(status int, e enteredSettings, problem error) e
 	return v.Show(status, desk.NotificationsPage(n))
 }
 
+// pendingText returns which address waits for its confirmation, and where messages go until then.
+func (v *page) pendingText(set notify.Settings) string {
+	switch {
+	case !v.Notifications.HasMail():
+		return v.Text("desk.notifications.pending.nomail", "Email", set.Pending.Email)
+	case set.Email == "":
+		return v.Text("desk.notifications.pending.first", "Email", set.Pending.Email)
+	}
+	return v.Text("desk.notifications.pending.change", "Email", set.Pending.Email, "Former", set.Email)
+}
+
 // notifyProblem returns the text of an error that the page shows above its forms; "" for any other error.
 func (v *page) notifyProblem(err error) string {
 	if _, ok := errors.AsType[*notify.FieldError](err); ok {
@@ -107,6 +125,8 @@ func (v *page) notifyProblem(err error) string {
 		return v.Text("desk.notifications.toomany")
 	case errors.Is(err, notify.ErrNoDestination):
 		return v.Text("desk.notifications.nowhere")
+	case errors.Is(err, notify.ErrLink):
+		return v.Text("desk.notifications.link.wrong")
 	}
 	return ""
 }

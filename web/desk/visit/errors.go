@@ -180,6 +180,9 @@ func (v *Visit) refuse(r *refusal) error {
 			holders = append(holders, v.Text("desk.refused.role", "Role", v.RoleName(role), "Names", strings.Join(byRole[role], ", ")))
 		}
 	}
+	if len(holders) == 0 {
+		holders = append(holders, v.Text("desk.refused.none"))
+	}
 	f, err := v.Frame(v.Text("desk.refused"), "")
 	if err != nil {
 		return err

@@ -22,6 +22,9 @@ const ReportsPath = "/reports"
 // KeysPath is the path of the place with the API keys and the webhooks.
 const KeysPath = "/keys"
 
+// OwnPath is the path of the place with the terminals that the account uses.
+const OwnPath = "/own"
+
 // SellPath is the path of the place with the products, the checkout links and the terminals.
 const SellPath = "/products"
 
@@ -43,6 +46,7 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 		visible               bool
 	}{
 		{HomePath, "desk.overview", "overview", "o", v.May(account.ViewPayments)},
+		{OwnPath, "desk.own", "terminal", "o", v.May(account.ViewOwnTerminals)},
 		{AttentionPath, "desk.attention", "attention", "n", v.May(account.Decide)},
 		{"/payments", "desk.payments", "payments", "p", v.May(account.ViewPayments)},
 		{SellPath, "desk.sell", "sell", "s", v.May(account.Sell)},
@@ -126,8 +130,18 @@ func (v *Visit) SettingsTabs(current string) []desk.Tab {
 	return tabs
 }
 
-// maySearch reports whether the account may search payments.
-func (v *Visit) maySearch() bool { return v.Shop.ID != allShops && v.May(account.ViewPayments) }
+// searchAddress returns the address of the list that the account searches; "" if it may search none.
+func (v *Visit) searchAddress() string {
+	switch {
+	case v.Shop.ID == allShops:
+		return ""
+	case v.May(account.ViewPayments):
+		return v.Below("/payments")
+	case v.May(account.ViewOwnTerminals):
+		return v.Below(OwnPath)
+	}
+	return ""
+}
 
 // roleNames are the keys of the names of roles.
 var roleNames = map[account.Role]string{
@@ -160,6 +174,8 @@ var permissionNames = map[account.Permission]string{
 	account.ManageKeys:     "desk.may.keys",
 	account.Sell:           "desk.may.sell",
 	account.RemoveNotes:    "desk.may.notes",
+
+	account.ViewOwnTerminals: "desk.may.own",
 }
 
 // openCases returns the number of live invoices that wait for a decision, as the side bar shows it; "" if

@@ -65,9 +65,7 @@ func (v *Visit) Frame(title, place string) (desk.Frame, error) {
 	f := desk.Frame{
 		Document: v.document(title), Name: v.Account.Name, Role: v.RoleName(v.Account.Role(v.Shop.ID)),
 		Account: v.Below("/account"), SignOut: v.Address("/desk/signout"), Zone: v.Text("desk.zone.shown", "Zone", zone.Label(v.Zone(), v.Now())), Places: places, Notice: v.notice(), Stream: v.streamURL,
-	}
-	if v.maySearch() {
-		f.Search = v.Below("/payments")
+		Search: v.searchAddress(),
 	}
 	if f.Shops, err = v.shopLinks(); err != nil {
 		return f, err
@@ -171,9 +169,13 @@ var notices = map[string]string{
 	"released":         "desk.notice.released",
 
 	"terminal-removed": "desk.notice.terminal.removed",
+	"assigned":         "desk.notice.assigned",
+	"unassigned":       "desk.notice.unassigned",
 	"payment-settings": "desk.notice.paying",
 	"notifications":    "desk.notice.notifications",
 	"test-message":     "desk.notice.test.message",
+	"email-confirmed":  "desk.notice.email.confirmed",
+	"email-link":       "desk.notice.email.link",
 
 	"shortcuts-on":    "desk.notice.shortcuts.on",
 	"shortcuts-off":   "desk.notice.shortcuts.off",

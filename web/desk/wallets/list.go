@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"chequer/internal/account"
+	"chequer/internal/invoice"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
+	"chequer/internal/received"
 	"chequer/views"
 	"chequer/views/desk"
 )
@@ -59,10 +61,13 @@ func (v *page) wallets() error {
 	if err != nil {
 		return err
 	}
-	list := desk.Wallets{Frame: f}
+	list, sums := desk.Wallets{Frame: f}, v.Received(v.Request().Context(), v.Shop.ID)
+	if list.Note = v.Text("desk.wallets.received.pending"); !sums.At.IsZero() {
+		list.Note = v.Text("desk.wallets.received.text", "Time", v.Clock(sums.At))
+	}
 	for _, k := range kinds {
 		if i := activeIndex(all, k.kind); i >= 0 {
-			card, err := v.card(all[i])
+			card, err := v.card(all[i], sums)
 			if err != nil {
 				return err
 			}
@@ -75,7 +80,7 @@ func (v *page) wallets() error {
 		if w.ArchivedAt.IsZero() {
 			continue
 		}
-		former, err := v.former(w)
+		former, err := v.former(w, sums)
 		if err != nil {
 			return err
 		}
@@ -104,7 +109,7 @@ func (v *page) active(kind keys.Kind) (merchant.Wallet, error) {
 func (v *page) addURL(kind keys.Kind) string { return v.Below(place + "/add?asset=" + string(kind)) }
 
 // card describes an active wallet.
-func (v *page) card(w merchant.Wallet) (desk.Wallet, error) {
+func (v *page) card(w merchant.Wallet, sums received.Sums) (desk.Wallet, error) {
 	ctx, kind := v.Request().Context(), keys.Kind(w.Asset)
 	key, err := keys.Load(w.Key)
 	if err != nil {
@@ -120,6 +125,7 @@ func (v *page) card(w merchant.Wallet) (desk.Wallet, error) {
 	if name := v.scriptName(key); name != "" {
 		add("desk.wallets.script", name)
 	}
+	add("desk.wallets.received", v.receivedBy(w, sums))
 	next, err := v.Storage.NextIndex(ctx, w.Counter)
 	if err != nil {
 		return card, err
@@ -143,14 +149,36 @@ func (v *page) card(w merchant.Wallet) (desk.Wallet, error) {
 }
 
 // former describes a wallet that was replaced or removed.
-func (v *page) former(w merchant.Wallet) (desk.FormerWallet, error) {
+func (v *page) former(w merchant.Wallet, sums received.Sums) (desk.FormerWallet, error) {
 	key, err := keys.Load(w.Key)
 	if err != nil {
 		return desk.FormerWallet{}, err
 	}
 	return desk.FormerWallet{
-		Key: shortKey(key), Text: v.Text("desk.wallets.former.text", "Name", v.kindName(keys.Kind(w.Asset)), "From", v.Clock(w.CreatedAt), "Until", v.Clock(w.ArchivedAt)),
+		Key: shortKey(key), Received: v.Text("desk.wallets.former.received", "Amounts", v.receivedBy(w, sums)), Text: v.Text("desk.wallets.former.text", "Name", v.kindName(keys.Kind(w.Asset)), "From", v.Clock(w.CreatedAt), "Until", v.Clock(w.ArchivedAt)),
 	}, nil
+}
+
+// receivedBy returns what the key of a wallet received, in each asset.
+func (v *page) receivedBy(w merchant.Wallet, sums received.Sums) string {
+	if sums.At.IsZero() {
+		return v.Text("desk.wallets.received.unknown")
+	}
+	var amounts []string
+	for _, s := range sums.ByKey[w.Counter] {
+		name := s.Asset
+		if a, known := v.Invoices.AssetByCode(invoice.Live, s.Asset); known {
+			name = a.Symbol
+			if a.Contract != "" || a.Symbol != a.Code {
+				name = v.Text("desk.methods.on", "Asset", a.Symbol, "Network", a.NetworkName)
+			}
+		}
+		amounts = append(amounts, v.Words.Decimal(s.Amount.String())+" "+name)
+	}
+	if len(amounts) == 0 {
+		return v.Text("desk.wallets.received.none")
+	}
+	return strings.Join(amounts, ", ")
 }
 
 // shortKey returns the first and the last characters of a key, by which a merchant recognises it.

@@ -9,6 +9,7 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
+	"chequer/internal/received"
 	"chequer/web/desk/visit"
 )
 
@@ -36,6 +37,8 @@ type Screens struct {
 	Storage Storage
 	// Kind describes the wallets of a kind.
 	Kind func(keys.Kind) (Kind, error)
+	// Received returns the sums of the payments to the keys of a shop. They are zero if they are not known yet.
+	Received func(ctx context.Context, merchantID string) received.Sums
 	// IsDemo reports whether the server is a demo, whose shops have test wallets only.
 	IsDemo func(context.Context) (bool, error)
 }
