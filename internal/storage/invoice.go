@@ -302,7 +302,7 @@ func (s *Storage) writeRows(ctx context.Context, q querier, c change) error {
 	if err := saveEvidence(ctx, q, c.inv.Quote().Evidence, c.inv.Evidence); err != nil {
 		return err
 	}
-	if c.before.row.removedAt.Valid && c.after.row.removedAt == c.before.row.removedAt {
+	if !c.inv.Removal.At.IsZero() {
 		if err := examineAgain(ctx, q, c.inv.MerchantID, c.inv.ID); err != nil {
 			return err
 		}

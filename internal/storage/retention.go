@@ -140,6 +140,20 @@ func examineAgain(ctx context.Context, q querier, merchantID, invoiceID string) 
 	return nil
 }
 
+// examinePassed is examineAgain for an invoice that runs may have passed. The invoice must be locked.
+func examinePassed(ctx context.Context, q querier, merchantID, invoiceID string) error {
+	_, err := q.ExecContext(ctx, `
+		INSERT INTO retention_waiting (merchant_id, invoice_id)
+		SELECT i.merchant_id, i.id FROM invoices i JOIN retention_runs r ON r.merchant_id = i.merchant_id
+		WHERE i.id = $2 AND i.merchant_id = $1 AND (
+			i.mode = 'live' AND (i.created_at, i.id) <= (r.live_at, r.live_id) OR i.mode = 'test' AND (i.created_at, i.id) <= (r.test_at, r.test_id))
+		ON CONFLICT DO NOTHING`, merchantID, invoiceID)
+	if err != nil {
+		return fmt.Errorf("let the retention examine invoice %s again: %w", invoiceID, err)
+	}
+	return nil
+}
+
 // endRun writes the entry of the audit log about a run that removed something, and the time of the next run.
 func (s *Storage) endRun(ctx context.Context, q querier, run *retentionRun, now time.Time) error {
 	c := run.counts

@@ -20,6 +20,7 @@ type termsRow struct {
 	Metadata    map[string]string `json:"meta,omitempty"`
 	Language    string            `json:"lang,omitempty"`
 	Tolerance   string            `json:"tol,omitempty"`
+	Removal     *removalRow       `json:"removed,omitempty"`
 
 	// The following are in shared terms since schema version 29.
 	Merchant         string      `json:"shop,omitempty"`
@@ -27,6 +28,26 @@ type termsRow struct {
 	DisableConvert   bool        `json:"keep,omitempty"`
 	Rules            *rulesRow   `json:"rules,omitempty"`
 	Convert          *convertRow `json:"sell,omitempty"`
+}
+
+// removalRow is the JSON form of what was removed from the terms, and from other parts of the invoice.
+type removalRow struct {
+	At    int64                  `json:"at"` // in Unix milliseconds
+	Kinds []invoice.PersonalData `json:"kinds,omitempty"`
+}
+
+func removalToRow(r invoice.Removal) *removalRow {
+	if r.At.IsZero() {
+		return nil
+	}
+	return &removalRow{r.At.UnixMilli(), r.Kinds}
+}
+
+func (r *removalRow) removal() invoice.Removal {
+	if r == nil {
+		return invoice.Removal{}
+	}
+	return invoice.Removal{At: utc(r.At), Kinds: r.Kinds}
 }
 
 // rulesRow is the JSON form of the rules; windows are in milliseconds.
@@ -118,19 +139,19 @@ func (r *convertRow) terms() (invoice.SaleTerms, error) {
 	return invoice.SaleTerms{Coins: r.Coins, Smallest: smallest, Slippage: r.Slippage}, err
 }
 
-func termsToText(t invoice.Terms) string {
+func termsToText(t invoice.Terms, removed invoice.Removal) string {
 	return jsonText(termsRow{
 		URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, Description: t.Description,
-		Metadata: t.Metadata, Language: t.Language, Tolerance: optional(t.Rules.Tolerance),
+		Metadata: t.Metadata, Language: t.Language, Tolerance: optional(t.Rules.Tolerance), Removal: removalToRow(removed),
 	})
 }
 
 // parseTerms returns the terms of a row, which are completed by the shared terms unless these are
-// nil.
-func parseTerms(text string, price money.Amount, orderID string, shared *sharedTerms) (invoice.Terms, error) {
+// nil, and what was removed.
+func parseTerms(text string, price money.Amount, orderID string, shared *sharedTerms) (invoice.Terms, invoice.Removal, error) {
 	var r termsRow
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		return invoice.Terms{}, fmt.Errorf("terms: %w", err)
+		return invoice.Terms{}, invoice.Removal{}, fmt.Errorf("terms: %w", err)
 	}
 	var terms invoice.Terms
 	var tolerance string
@@ -138,22 +159,22 @@ func parseTerms(text string, price money.Amount, orderID string, shared *sharedT
 		terms, tolerance = shared.terms, r.Tolerance
 	} else {
 		if r.Rules == nil {
-			return invoice.Terms{}, errors.New("terms: the rules are missing")
+			return invoice.Terms{}, invoice.Removal{}, errors.New("terms: the rules are missing")
 		}
 		tolerance = r.Rules.Tolerance
 		var err error
 		if terms, err = r.toTerms(); err != nil {
-			return invoice.Terms{}, fmt.Errorf("terms: %w", err)
+			return invoice.Terms{}, invoice.Removal{}, fmt.Errorf("terms: %w", err)
 		}
 	}
 	var err error
 	if terms.Rules.Tolerance, err = parseOptional(tolerance, price.Currency()); err != nil {
-		return invoice.Terms{}, fmt.Errorf("terms: tolerance: %w", err)
+		return invoice.Terms{}, invoice.Removal{}, fmt.Errorf("terms: tolerance: %w", err)
 	}
 	terms.Price, terms.OrderID = price, orderID
 	terms.URLSuccess, terms.URLFailure, terms.Language = r.URLSuccess, r.URLFailure, r.Language
 	terms.Description, terms.Metadata = r.Description, r.Metadata
-	return terms, nil
+	return terms, r.Removal.removal(), nil
 }
 
 // toTerms returns the terms that are in shared terms since schema version 29.

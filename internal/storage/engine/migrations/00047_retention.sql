@@ -1,10 +1,6 @@
 -- +goose Up
 
--- When personal data of shoppers were removed from the invoice, and their kinds, as a JSON list.
-ALTER TABLE invoices ADD COLUMN removed_at BIGINT; -- NULL = nothing was removed
-ALTER TABLE invoices ADD COLUMN removed TEXT NOT NULL DEFAULT '';
-
--- The removal of personal data, by merchant. A run examines the invoices of each mode after a position, which it
+-- The removal of personal data, by merchant. The terms of an invoice state what was removed from it. A run examines the invoices of each mode after a position, which it
 -- moves, and then those of retention_waiting. The numbers are those of the run.
 CREATE TABLE retention_runs (
     merchant_id      TEXT   PRIMARY KEY REFERENCES merchants (id),
