@@ -2,10 +2,13 @@ package storage_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"chequer/internal/account"
 	"chequer/internal/audit"
@@ -133,6 +136,42 @@ func TestAssignments(t *testing.T) {
 		addTeam(t, s, newDeskAccount("owner", "Maren"))
 		if got := pairs(); len(got) != 0 {
 			t.Errorf("after the removal of the account: %q", got)
+		}
+	})
+}
+
+// An assignment that is written while its terminal, its role or its account is removed does not outlive them.
+func TestAddAssignment_while_others_remove(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		for i := range 10 {
+			id := fmt.Sprint("pos", i)
+			if err := s.CreateTerminal(ctx, merchant.Terminal{ID: id, MerchantID: "shop", Mode: merchant.Live, Currency: "EUR", CreatedAt: noon}, "hash of "+id); err != nil {
+				t.Fatal(err)
+			}
+			addTeam(t, s, newDeskAccount("owner", "Maren"), newSeller("jonas", "Jonas"))
+			var group errgroup.Group
+			group.Go(func() error {
+				err := s.AddAssignment(ctx, newAssignment(id, "jonas"), "secret of "+id)
+				if errors.Is(err, merchant.ErrNotFound) {
+					return nil
+				}
+				return err
+			})
+			if i%2 == 0 {
+				group.Go(func() error { return s.RemoveTerminal(ctx, "shop", id) })
+			}
+			group.Go(func() error {
+				return s.ChangeTeam(ctx, "", func(_ account.Ticket, all []account.Account) ([]account.Account, account.Outcome, error) {
+					return slices.DeleteFunc(all, func(a account.Account) bool { return a.ID == "jonas" }), account.Outcome{}, nil
+				})
+			})
+			if err := group.Wait(); err != nil {
+				t.Fatalf("round %d: %v", i, err)
+			}
+			if left, err := s.Assignments(ctx, "shop"); err != nil || len(left) != 0 {
+				t.Fatalf("round %d: the assignments are %+v, error %v", i, left, err)
+			}
 		}
 	})
 }
