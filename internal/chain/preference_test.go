@@ -32,6 +32,6 @@ func TestComparePreference_sorts_by_the_default_order(t *testing.T) {
 	}
 	want := []string{"BTC", "USDC-BASE", "USDC-ARBITRUM", "EURC-BASE", "USDC", "EURC", "USDT", "ETH", "ETH-BASE", "LTC", "POL", "AVAX"}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
+		t.Errorf("order (-want +got):\n%s", diff)
 	}
 }

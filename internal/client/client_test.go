@@ -125,7 +125,7 @@ func TestClient_signs_its_requests(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := `{"amount":56.5,"fiat_currency":"EUR"}`
-	own := signature.Request{Timestamp: "1795812932", Nonce: "0123456789abcdef", Method: "GET", Target: "/shop/api/v2/invoices/a-b"}
+	signedRead := signature.Request{Timestamp: "1795812932", Nonce: "0123456789abcdef", Method: "GET", Target: "/shop/api/v2/invoices/a-b"}
 	want := []received{
 		{
 			Method: "POST", Target: "/shop/api/v2/invoice/new", Path: "/shop/api/v2/invoice/new", Host: "pay.example", Body: body, Length: int64(len(body)),
@@ -138,7 +138,7 @@ func TestClient_signs_its_requests(t *testing.T) {
 			Method: "GET", Target: "/shop/api/v2/invoices/a-b", Path: "/shop/api/v2/invoices/a-b", Host: "pay.example",
 			Header: map[string]string{
 				"X-Processing-Key": "key", "X-Processing-Timestamp": "1795812932", "X-Processing-Nonce": "0123456789abcdef",
-				"X-Processing-Signature": signature.Sign("secret", own.Message()), "If-None-Match": `"7"`, "Prefer": "wait=30",
+				"X-Processing-Signature": signature.Sign("secret", signedRead.Message()), "If-None-Match": `"7"`, "Prefer": "wait=30",
 			},
 		},
 	}
@@ -212,7 +212,7 @@ func TestClient_bounds_an_answer(t *testing.T) {
 	var seen []received
 	c := newClient(t, "https://pay.example", client.InProcess(record(&seen, 200, nil, `{"foreign_id":"`+strings.Repeat("x", 1<<20)+`"}`)))
 	if _, err := c.Invoice(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "larger than 1 MiB") {
-		t.Errorf("Invoice() = %v", err)
+		t.Errorf("Invoice() = %v, want an error about the size", err)
 	}
 }
 
@@ -254,7 +254,7 @@ func TestInProcess_survives_a_panic(t *testing.T) {
 	c := newClient(t, "https://pay.example", client.InProcess(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("no") })))
 	_, err := c.Invoice(t.Context(), "secret-id")
 	if err == nil || !strings.Contains(err.Error(), "panicked") || strings.Contains(err.Error(), "secret-id") {
-		t.Errorf("Invoice() = %v", err)
+		t.Errorf("Invoice() = %v, want an error about the panic without the identifier", err)
 	}
 }
 
@@ -313,7 +313,7 @@ func TestClient_reads_events(t *testing.T) {
 			page, err := c.Events(t.Context(), test.after, 20*time.Second)
 			checkSameError(t, "Events", err, test.want)
 			if test.want == nil && (page.Mode != "test" || page.Next != 7) {
-				t.Errorf("Events() = %+v", page)
+				t.Errorf("Events() = %+v, want mode test and next 7", page)
 			}
 			if len(seen) != 1 || seen[0].Target != test.target || seen[0].Header["Prefer"] != "wait=20" {
 				t.Errorf("requests %+v, want %s with Prefer: wait=20", seen, test.target)

@@ -198,7 +198,7 @@ func TestKilled_while_selling_sells_once(t *testing.T) {
 					}
 				}
 				called := make(chan struct{})
-				shop.exchange.Next(moment.call, func(x *exchangetest.Server, w http.ResponseWriter, r *http.Request, process func() exchangetest.Answer) {
+				shop.exchange.AddFaults(moment.call, func(x *exchangetest.Server, w http.ResponseWriter, r *http.Request, process func() exchangetest.Answer) {
 					close(called)
 					moment.fault(x, w, r, process)
 				})

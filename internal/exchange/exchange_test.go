@@ -22,7 +22,7 @@ var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
 func TestMarket_and_Balance_return_the_terms_and_the_coins(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, f *fixture) {
+	onEachExchange(t, func(t *testing.T, f *fixture) {
 		m, err := f.exchange.Market(t.Context(), "BTC")
 		if err != nil {
 			t.Fatal(err)
@@ -30,7 +30,7 @@ func TestMarket_and_Balance_return_the_terms_and_the_coins(t *testing.T) {
 		if !m.Open || m.Lot != 8 || m.Tick.String() != "0.01" || m.Bid.String() != "86420" || m.MinValue.IsZero() {
 			t.Errorf("got market %+v", m)
 		}
-		f.Status("cancel_only")
+		f.SetStatus("cancel_only")
 		if m, err = f.exchange.Market(t.Context(), "BTC"); err != nil || m.Open {
 			t.Errorf("closed: got %+v, error %v", m, err)
 		}
@@ -46,13 +46,13 @@ func TestMarket_and_Balance_return_the_terms_and_the_coins(t *testing.T) {
 
 func TestPlace_sells_at_the_bid(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, f *fixture) {
+	onEachExchange(t, func(t *testing.T, f *fixture) {
 		for _, test := range []struct{ fill, amount, limit, sold, euro, fee string }{
 			{"1", "0.00065379", "84691.6", "0.00065379", "56.50053", "0.226"},
 			{"0.5", "0.02", "86000", "0.01", "864.2", "3.4568"},
 			{"1", "0.01", "90000", "0", "0", "0"}, // no buyer at that price
 		} {
-			f.Fill(test.fill)
+			f.SetFill(test.fill)
 			o := f.order(test.amount, test.limit)
 			if _, err := f.exchange.Find(t.Context(), f.account, o, ""); !errors.Is(err, exchange.ErrNotFound) {
 				t.Errorf("before: got error %v, want %v", err, exchange.ErrNotFound)
@@ -103,8 +103,8 @@ func TestPlace_never_reports_a_refusal_of_an_order_that_may_be_accepted(t *testi
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(t *testing.T, f *fixture) {
-				f.Next(f.calls["place"], test.fault)
+			onEachExchange(t, func(t *testing.T, f *fixture) {
+				f.AddFaults(f.calls["place"], test.fault)
 				o := f.order("0.01", "86000")
 				ref, err := f.exchange.Place(t.Context(), f.account, o)
 				if refusal, ok := errors.AsType[*exchange.RefusedError](err); err == nil || ok {
@@ -128,7 +128,7 @@ func TestPlace_reports_a_refusal(t *testing.T) {
 		"EAPI:Invalid nonce": exchange.KindNonce, "EAPI:Invalid key": exchange.KindKey, "EGeneral:Permission denied": exchange.KindKey,
 		"EService:Market in cancel_only mode": exchange.KindMaintenance, "EOrder:Tick size check failed": exchange.KindOther,
 	} {
-		f.Next("AddOrder", exchangetest.Respond(200, `{"error":["`+words+`"]}`))
+		f.AddFaults("AddOrder", exchangetest.Respond(200, `{"error":["`+words+`"]}`))
 		_, err := f.exchange.Place(t.Context(), f.account, f.order("0.01", "86000"))
 		if refusal, ok := errors.AsType[*exchange.RefusedError](err); !ok || refusal.Kind != kind || refusal.Message != words {
 			t.Errorf("%s: got error %v, want refused as %s", words, err, kind)
@@ -147,13 +147,13 @@ func TestPlace_reports_a_refusal(t *testing.T) {
 		`{"status":"error","response_code":"403.004"}`:                                                                                exchange.KindKey,
 		`{"status":"error","response_code":"400.038"}`:                                                                                exchange.KindOther,
 	} {
-		b.Next("sell/btceur", exchangetest.Respond(http.StatusBadRequest, answer))
+		b.AddFaults("sell/btceur", exchangetest.Respond(http.StatusBadRequest, answer))
 		_, err := b.exchange.Place(t.Context(), b.account, b.order("0.01", "86000"))
 		if refusal, ok := errors.AsType[*exchange.RefusedError](err); !ok || refusal.Kind != kind {
 			t.Errorf("%s: got error %v, want refused as %s", answer, err, kind)
 		}
 	}
-	b.Next("sell/btceur", exchangetest.Status(http.StatusTooManyRequests))
+	b.AddFaults("sell/btceur", exchangetest.Status(http.StatusTooManyRequests))
 	_, err := b.exchange.Place(t.Context(), b.account, b.order("0.01", "86000"))
 	if refusal, ok := errors.AsType[*exchange.RefusedError](err); !ok || refusal.Kind != exchange.KindBusy {
 		t.Errorf("429: got error %v", err)
@@ -164,7 +164,7 @@ func TestPlace_reports_a_refusal(t *testing.T) {
 // storage can read.
 func TestFigures_that_are_too_large_are_refused(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, f *fixture) {
+	onEachExchange(t, func(t *testing.T, f *fixture) {
 		o := f.order("0.01", "86000")
 		ref, err := f.exchange.Place(t.Context(), f.account, o)
 		if err != nil {
@@ -172,7 +172,7 @@ func TestFigures_that_are_too_large_are_refused(t *testing.T) {
 		}
 		cost := map[string]string{"kraken": `"cost":"864.20000"`, "bitstamp": `"eur":"864.20000"`}[f.exchange.Name()]
 		for _, figure := range []string{"86420.00000", "8642000000000000", strings.Repeat("9", 40)} {
-			f.Next(f.calls["find"], exchangetest.Falsify(cost, strings.Replace(cost, "864.20000", figure, 1)))
+			f.AddFaults(f.calls["find"], exchangetest.Falsify(cost, strings.Replace(cost, "864.20000", figure, 1)))
 			if out, err := f.exchange.Find(t.Context(), f.account, o, ref); !errors.Is(err, exchange.ErrContradiction) {
 				t.Errorf("%s EUR: got %+v, error %v, want %v", figure, out, err, exchange.ErrContradiction)
 			}
@@ -206,7 +206,7 @@ func TestBalance_counts_coins_on_hold_and_in_earning_programmes(t *testing.T) {
 // The exchange itself refuses an order that arrives too late.
 func TestPlace_is_refused_after_the_deadline(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, f *fixture) {
+	onEachExchange(t, func(t *testing.T, f *fixture) {
 		o := f.order("0.01", "86000")
 		_, windowEnd := f.exchange.Window(o.CreatedAt)
 		f.clock.Advance(windowEnd.Sub(o.CreatedAt))
@@ -222,7 +222,7 @@ func TestPlace_is_refused_after_the_deadline(t *testing.T) {
 func TestExamine_reports_the_permissions_of_a_key(t *testing.T) {
 	t.Parallel()
 	allPermissions := []string{"query-funds", "query-open-trades", "query-closed-trades", "modify-trades"}
-	onBoth(t, func(t *testing.T, f *fixture) {
+	onEachExchange(t, func(t *testing.T, f *fixture) {
 		s, err := f.exchange.Examine(t.Context(), f.account)
 		if err != nil || len(s.Missing)+len(s.Withdraw)+len(s.Unknown) > 0 {
 			t.Errorf("a key that may sell: got %+v, error %v", s, err)
@@ -242,7 +242,7 @@ func TestExamine_reports_the_permissions_of_a_key(t *testing.T) {
 		if f.exchange.Name() == "bitstamp" {
 			first = "btc_withdrawal"
 		}
-		f.Next(first, exchangetest.Status(500))
+		f.AddFaults(first, exchangetest.Status(500))
 		if s, err = f.exchange.Examine(t.Context(), f.account); err == nil {
 			t.Errorf("an exchange without an answer: got %+v and no error", s)
 		}
@@ -266,7 +266,7 @@ func TestExamine_reports_the_permissions_of_a_key(t *testing.T) {
 
 func TestCalls_with_wrong_credentials_are_refused(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, f *fixture) {
+	onEachExchange(t, func(t *testing.T, f *fixture) {
 		for name, change := range map[string]func(*exchange.Account){
 			"another key":      func(a *exchange.Account) { a.Key = "x" },
 			"another secret":   func(a *exchange.Account) { a.Secret = base64.StdEncoding.EncodeToString([]byte("guess")) },
@@ -302,7 +302,7 @@ func TestKrakenSign_matches_the_published_example(t *testing.T) {
 func TestBitstamp_refuses_an_answer_with_a_wrong_signature(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "bitstamp")
-	f.Next("account_balances", func(_ *exchangetest.Server, w http.ResponseWriter, _ *http.Request, _ func() exchangetest.Answer) {
+	f.AddFaults("account_balances", func(_ *exchangetest.Server, w http.ResponseWriter, _ *http.Request, _ func() exchangetest.Answer) {
 		w.Header().Set("X-Server-Auth-Signature", strings.Repeat("0", 64))
 		_, _ = w.Write([]byte("[]"))
 	})

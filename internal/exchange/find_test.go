@@ -12,7 +12,7 @@ import (
 
 func TestFind_refuses_impossible_data(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, f *fixture) {
+	onEachExchange(t, func(t *testing.T, f *fixture) {
 		o := f.order("0.01", "86000")
 		ref, err := f.exchange.Place(t.Context(), f.account, o)
 		if err != nil {
@@ -27,7 +27,7 @@ func TestFind_refuses_impossible_data(t *testing.T) {
 				{`"status":"Finished"`, `"status":"Vanished"`}, {o.ID, exchange.UUID("another")}, {`"fee":"3.45680"`, `"fee":"900"`}, {cost, `"eur":"8e2"`}}
 		}
 		for _, replacement := range replacements {
-			f.Next(f.calls["find"], exchangetest.Falsify(replacement[0], replacement[1]))
+			f.AddFaults(f.calls["find"], exchangetest.Falsify(replacement[0], replacement[1]))
 			if out, err := f.exchange.Find(t.Context(), f.account, o, ref); !errors.Is(err, exchange.ErrContradiction) {
 				t.Errorf("%s replaced by %s: got %+v, error %v, want %v", replacement[0], replacement[1], out, err, exchange.ErrContradiction)
 			}

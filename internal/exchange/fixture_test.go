@@ -23,8 +23,8 @@ type fixture struct {
 	calls    map[string]string // the exchange's names of the calls place, find, balance and markets
 }
 
-// onBoth runs a test with both exchanges.
-func onBoth(t *testing.T, test func(t *testing.T, f *fixture)) {
+// onEachExchange runs a test with each exchange.
+func onEachExchange(t *testing.T, test func(t *testing.T, f *fixture)) {
 	t.Helper()
 	for _, name := range []string{"kraken", "bitstamp"} {
 		t.Run(name, func(t *testing.T) {

@@ -303,8 +303,8 @@ func TestParse_errors_never_contain_the_private_key_of_a_descriptor(t *testing.T
 // revealsPart reports whether an error contains length consecutive characters of a text.
 func revealsPart(err error, text string, length int) bool {
 	for i := range len(text) - length + 1 {
-		piece := text[i : i+length]
-		if strings.Contains(err.Error(), piece) && !strings.Contains(keys.ErrDescriptor.Error(), piece) {
+		part := text[i : i+length]
+		if strings.Contains(err.Error(), part) && !strings.Contains(keys.ErrDescriptor.Error(), part) {
 			return true
 		}
 	}

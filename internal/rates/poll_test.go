@@ -51,7 +51,7 @@ func TestRun_polls_each_source_at_its_own_interval(t *testing.T) {
 		}
 		stop()
 		if err := <-done; err != nil {
-			t.Errorf("Run ended with %v", err)
+			t.Errorf("Run() = %v, want nil", err)
 		}
 	})
 }
@@ -133,7 +133,7 @@ func TestJitter_stays_within_a_fifth(t *testing.T) {
 		seen[wait] = true
 	}
 	if len(seen) < 100 || rates.Jitter(0) != 0 {
-		t.Errorf("%d different waits of 1000", len(seen))
+		t.Errorf("%d different waits of 1000, and %s for none; want at least 100, and 0", len(seen), rates.Jitter(0))
 	}
 }
 
@@ -146,10 +146,10 @@ func TestStep_reports_faults_and_keeps_valid_tickers(t *testing.T) {
 	f.ecb.setError(errors.New("closed"))
 	err := f.Step(t.Context())
 	if err == nil || err.Error() != "fetch b: LTC-EUR: not in the answer\nfetch ecb: closed" {
-		t.Errorf("error is %v", err)
+		t.Errorf("error is %v, want the faults of b and ecb", err)
 	}
 	if got := f.price("BTC", money.BTC, money.EUR); got != "80000" {
-		t.Errorf("price is %s", got)
+		t.Errorf("price is %s, want 80000", got)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestTable_is_safe_for_concurrent_use_and_does_not_block(t *testing.T) {
 		asking.Go(func() {
 			for range 200 {
 				if got := f.price("BTC", money.BTC, money.USD); got != "86400" {
-					t.Errorf("price is %s", got)
+					t.Errorf("price is %s, want 86400", got)
 				}
 				f.Report()
 				f.View().Evidence(money.EUR, "BTC", "EURC")

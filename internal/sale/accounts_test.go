@@ -36,7 +36,7 @@ func TestAccounts_refuse_keys_that_can_withdraw(t *testing.T) {
 		}
 		f.exchange.Permit(allPermissions...)
 		for _, call := range []string{"GetApiKeyInfo", "eth_withdrawal"} {
-			f.exchange.Next(call, exchangetest.Status(500))
+			f.exchange.AddFaults(call, exchangetest.Status(500))
 		}
 		if err := add(exchangetest.Secret, set); err == nil {
 			t.Error("an exchange that does not answer: got no error")

@@ -153,11 +153,11 @@ func TestRestored_database_sells_nothing_twice(t *testing.T) {
 				part := f.create("500")
 				f.pay(part, "BTC", "0.00578570")
 				old := f.copy()
-				f.exchange.Fill("0.5")
+				f.exchange.SetFill("0.5")
 				f.settle(time.Minute)
 				f.checkNotOversold(inv.ID, part.ID)
 				f.restore(old)
-				f.exchange.Fill("1")
+				f.exchange.SetFill("1")
 				f.settle(time.Hour)
 				for _, id := range []string{inv.ID, part.ID} {
 					c := f.sale(id, "BTC")
@@ -188,7 +188,7 @@ func TestRestored_database_finds_a_sale_after_a_refusal(t *testing.T) {
 					f := newFixture(t, url, bubble{}, name)
 					inv := f.createPaid()
 					old := f.copy()
-					f.exchange.Next(f.placeCall(), fault)
+					f.exchange.AddFaults(f.placeCall(), fault)
 					f.settle(30 * time.Minute)
 					f.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
 					f.restore(old)
@@ -231,7 +231,7 @@ func TestRestored_database_finds_a_sale_of_a_payment_that_it_lacks(t *testing.T)
 // if the exchange lists the order.
 func TestResolver_order_that_is_declared_absent_but_found(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		f.exchange.Next(f.placeCall(), exchangetest.DropAfter)
+		f.exchange.AddFaults(f.placeCall(), exchangetest.DropAfter)
 		inv := f.createPaid()
 		f.step()
 		f.exchange.HideOrders(true)
@@ -374,13 +374,13 @@ func runRandomFaults(t *testing.T, f *fixture, random *rand.Rand) {
 			}
 			delay := time.Duration(random.IntN(400)) * time.Second
 			delayed := exchangetest.RunBefore(func() { time.Sleep(delay) })
-			f.exchange.Next(call, append(kinds, delayed)[random.IntN(len(kinds)+1)])
+			f.exchange.AddFaults(call, append(kinds, delayed)[random.IntN(len(kinds)+1)])
 		case 3:
-			f.exchange.Fill([]string{"1", "0.5", "0.3", "0"}[random.IntN(4)])
+			f.exchange.SetFill([]string{"1", "0.5", "0.3", "0"}[random.IntN(4)])
 		case 4:
-			f.exchange.Bid("BTC", []string{"86420", "80000", "90000"}[random.IntN(3)])
+			f.exchange.SetBid("BTC", []string{"86420", "80000", "90000"}[random.IntN(3)])
 		case 5:
-			f.exchange.Status([]string{"online", "cancel_only"}[random.IntN(2)])
+			f.exchange.SetStatus([]string{"online", "cancel_only"}[random.IntN(2)])
 		case 6:
 			tx := txs[random.IntN(len(txs))]
 			removed[tx] = !removed[tx]
@@ -391,9 +391,9 @@ func runRandomFaults(t *testing.T, f *fixture, random *rand.Rand) {
 		f.checkNotOversold(ids...)
 	}
 	f.exchange.ClearFaults()
-	f.exchange.Fill("1")
-	f.exchange.Bid("BTC", "86420")
-	f.exchange.Status("online")
+	f.exchange.SetFill("1")
+	f.exchange.SetBid("BTC", "86420")
+	f.exchange.SetStatus("online")
 	for tx, isRemoved := range removed {
 		if isRemoved {
 			f.reorganise(tx, false)
@@ -430,7 +430,7 @@ func (s *stalled) UpdateSales(ctx context.Context, id string, decide func(*invoi
 // to sell, during the pause.
 func TestWorker_that_stalls_sells_nothing_twice(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		for _, duringStall := range []func(){func() {}, func() { f.exchange.Bid("BTC", "1") }} {
+		for _, duringStall := range []func(){func() {}, func() { f.exchange.SetBid("BTC", "1") }} {
 			inv := f.createPaid()
 			stalledWorker, done := f.newWorker(f.storage, &stalled{Invoices: f.invoices}), make(chan error, 1)
 			go func() {

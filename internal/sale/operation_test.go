@@ -19,7 +19,7 @@ func TestWorker_sells_once_after_any_fault(t *testing.T) {
 	for name, test := range faults {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, f *fixture) {
-				f.exchange.Next(f.placeCall(), test.fault)
+				f.exchange.AddFaults(f.placeCall(), test.fault)
 				inv := f.createPaid()
 				f.step()
 				c := f.sale(inv.ID, "BTC")
@@ -53,7 +53,7 @@ func TestWorker_sells_once_after_any_fault(t *testing.T) {
 // replaces it.
 func TestWorker_replaces_an_order_that_arrives_too_late(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		f.exchange.Next(f.placeCall(), exchangetest.RunBefore(func() { time.Sleep(301 * time.Second) }))
+		f.exchange.AddFaults(f.placeCall(), exchangetest.RunBefore(func() { time.Sleep(301 * time.Second) }))
 		inv := f.createPaid()
 		f.settle(30 * time.Minute)
 		f.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
@@ -87,7 +87,7 @@ func TestWorker_after_a_refusal(t *testing.T) {
 				if f.client.Name() == "bitstamp" {
 					fault = test.bitstamp
 				}
-				f.exchange.Next(f.placeCall(), fault)
+				f.exchange.AddFaults(f.placeCall(), fault)
 				inv := f.createPaid()
 				f.step()
 				state := func() string {
@@ -114,7 +114,7 @@ func TestWorker_after_a_refusal(t *testing.T) {
 // operator decides.
 func TestWorker_leaves_an_order_with_unknown_outcome_to_the_operator(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		f.exchange.Next(f.placeCall(), exchangetest.DropAfter)
+		f.exchange.AddFaults(f.placeCall(), exchangetest.DropAfter)
 		inv := f.createPaid()
 		f.step()
 		f.exchange.RemoveOrders()
@@ -151,7 +151,7 @@ func TestWorker_leaves_an_order_with_unknown_outcome_to_the_operator(t *testing.
 // The operator states that the exchange never had the order.
 func TestResolver_retries_an_order_that_is_declared_absent(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		f.exchange.Next(f.placeCall(), exchangetest.Drop)
+		f.exchange.AddFaults(f.placeCall(), exchangetest.Drop)
 		inv := f.createPaid()
 		f.step()
 		f.exchange.Deposit("BTC", "-0.1") // withdrawn meanwhile, so that the balance does not show whether the order was executed
@@ -170,9 +170,9 @@ func TestWorker_fails_on_impossible_data(t *testing.T) {
 		call, fault := "QueryOrders", exchangetest.Falsify(`"vol_exec":"0.00065379"`, `"vol_exec":"0.5"`)
 		if f.client.Name() == "bitstamp" {
 			call, fault = "order_status", exchangetest.Falsify(`"btc":"0.00065379"`, `"btc":"0.5"`)
-			f.exchange.Next(call, exchangetest.RunBefore(func() {})) // the worker looks for the order before it places it
+			f.exchange.AddFaults(call, exchangetest.RunBefore(func() {})) // the worker looks for the order before it places it
 		}
-		f.exchange.Next(call, fault)
+		f.exchange.AddFaults(call, fault)
 		inv := f.createPaid()
 		f.settle(time.Hour)
 		f.want(inv.ID, "BTC", "failed contradiction sold 0 of 0.00065379 for 0 fee 0 in 1")
@@ -184,7 +184,7 @@ func TestWorker_does_not_sell_when_a_similar_order_has_no_name(t *testing.T) {
 		if f.client.Name() != "kraken" {
 			return // Bitstamp finds its orders by name; see exchange.Bitstamp
 		}
-		f.exchange.Next(f.placeCall(), exchangetest.DropAfter)
+		f.exchange.AddFaults(f.placeCall(), exchangetest.DropAfter)
 		inv := f.createPaid()
 		f.step()
 		f.exchange.ForgetNames()
@@ -196,11 +196,11 @@ func TestWorker_does_not_sell_when_a_similar_order_has_no_name(t *testing.T) {
 // The exchange accepts an order and then does not answer for days.
 func TestWorker_waits_for_an_exchange_that_does_not_answer(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		f.exchange.Next(f.placeCall(), exchangetest.HangAfter)
+		f.exchange.AddFaults(f.placeCall(), exchangetest.HangAfter)
 		inv := f.createPaid()
 		f.step()
 		for _, call := range []string{"OpenOrders", "ClosedOrders", "order_status", "BalanceEx", "account_balances"} {
-			f.exchange.Next(call, slices.Repeat([]exchangetest.Fault{exchangetest.Status(503)}, 40)...)
+			f.exchange.AddFaults(call, slices.Repeat([]exchangetest.Fault{exchangetest.Status(503)}, 40)...)
 		}
 		f.settle(20 * time.Minute)
 		f.want(inv.ID, "BTC", "sending  sold 0 of 0.00065379 for 0 fee 0 in 1")

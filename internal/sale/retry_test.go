@@ -10,7 +10,7 @@ import (
 
 func TestResolver_retries_all_failed_sales_but_those_with_an_unknown_order(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		f.exchange.Next(f.placeCall(), exchangetest.Drop)
+		f.exchange.AddFaults(f.placeCall(), exchangetest.Drop)
 		uncertain := f.createPaid()
 		f.step()
 		f.exchange.Deposit("BTC", "-0.9999") // withdrawn meanwhile

@@ -146,7 +146,7 @@ func TestWorker_does_not_sell_again_when_an_invoice_is_paid_again(t *testing.T) 
 // invoice instead.
 func TestWorker_does_not_sell_reorganised_coins(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		f.exchange.Bid("BTC", "80000") // nothing is sold at first
+		f.exchange.SetBid("BTC", "80000") // nothing is sold at first
 		inv := f.create("56.50")
 		tx := f.pay(inv, "BTC", "0.00065379")
 		f.settle(time.Minute)
@@ -155,7 +155,7 @@ func TestWorker_does_not_sell_reorganised_coins(t *testing.T) {
 		if s := f.read(inv.ID).State.Status; s != invoice.Paid {
 			t.Fatalf("invoice is %s, want paid", s)
 		}
-		f.exchange.Bid("BTC", "86420")
+		f.exchange.SetBid("BTC", "86420")
 		f.settle(2 * time.Hour)
 		f.want(inv.ID, "BTC", "waiting reverted sold 0 of 0.00065379 for 0 fee 0 in 0")
 		if accepted, _ := f.exchange.Orders(); accepted != 0 {
@@ -220,11 +220,11 @@ func TestWorker_waits_for_coins(t *testing.T) {
 
 func TestWorker_waits_for_the_price(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		f.exchange.Bid("BTC", "84691.59") // a cent below 2 % under the rate
+		f.exchange.SetBid("BTC", "84691.59") // a cent below 2 % under the rate
 		inv := f.createPaid()
 		f.settle(24 * time.Hour)
 		f.want(inv.ID, "BTC", "waiting price sold 0 of 0.00065379 for 0 fee 0 in 0")
-		f.exchange.Bid("BTC", "84691.60")
+		f.exchange.SetBid("BTC", "84691.60")
 		f.settle(time.Hour)
 		f.want(inv.ID, "BTC", "filled  sold 0.00065379 of 0.00065379 for 55.37052 fee 0.22148 in 1")
 	})
@@ -232,7 +232,7 @@ func TestWorker_waits_for_the_price(t *testing.T) {
 
 func TestWorker_sells_in_parts_until_the_rest_is_too_small(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		f.exchange.Fill("0.4")
+		f.exchange.SetFill("0.4")
 		inv := f.create("500")
 		f.pay(inv, "BTC", "0.00578570")
 		f.settle(2 * time.Hour)
@@ -247,7 +247,7 @@ func TestWorker_sells_in_parts_until_the_rest_is_too_small(t *testing.T) {
 		}
 		f.checkNotOversold(inv.ID)
 
-		f.exchange.Fill("0.01")
+		f.exchange.SetFill("0.01")
 		slow := f.create("5000")
 		f.pay(slow, "BTC", "0.05785698")
 		f.settle(24 * time.Hour)
@@ -279,7 +279,7 @@ func TestWorker_skips_amounts_that_are_too_small(t *testing.T) {
 
 func TestWorker_does_not_sell_while_the_account_is_off(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		f.exchange.Next(f.placeCall(), exchangetest.DropAfter)
+		f.exchange.AddFaults(f.placeCall(), exchangetest.DropAfter)
 		started, ctx := f.createPaid(), t.Context()
 		f.step()
 		if _, err := f.accounts.Switch(ctx, "m", false); err != nil {
@@ -309,7 +309,7 @@ func TestRun_sells_and_ends(t *testing.T) {
 		f.clock.Advance(5 * time.Second)
 		f.want(inv.ID, "BTC", sold)
 		// Run returns although the exchange does not answer. The outcome of the order is determined later.
-		f.exchange.Next(f.placeCall(), exchangetest.HangAfter)
+		f.exchange.AddFaults(f.placeCall(), exchangetest.HangAfter)
 		next := f.createPaid()
 		f.clock.Advance(3 * time.Second)
 		cancel()

@@ -101,19 +101,19 @@ func TestIndex_lists_destinations_where_the_coin_is_not_expected(t *testing.T) {
 	for n := 1; n < 5; n++ {
 		x.Add(destination(n, 9))
 	}
-	strays := func(want ...string) {
+	wantStrays := func(want ...string) {
 		t.Helper()
 		if diff := cmp.Diff(slices.Collect(x.Strays()), want); diff != "" {
 			t.Errorf("strays (-got +want):\n%s", diff)
 		}
 	}
-	strays("script4", "script3", "script2", "script1")
+	wantStrays("script4", "script3", "script2", "script1")
 	x.Load(invoice.Progress{}, watcher.Rise{Transfer: rise(2, 9, 8)}, watcher.Rise{Transfer: rise(7, 9, 8)})
-	strays("script4", "script3", "script1")
+	wantStrays("script4", "script3", "script1")
 	s := chain.Snapshot{From: chain.Cursor{Height: 9}, Tip: chain.Block{Height: 20, Hash: "0x14"}, Transfers: []chain.Transfer{rise(3, 9, 14), rise(9, 9, 14)}}
 	s.Read = s.Tip
 	x.Settle(s, nil)
-	strays("script4", "script1")
+	wantStrays("script4", "script1")
 	wantAccounts(t, x, "script0 true", "script2 true 8", "script3 true 14")
 	for a := range x.Accounts() {
 		if a.Stray != (a.Script != "script0") {
@@ -121,7 +121,7 @@ func TestIndex_lists_destinations_where_the_coin_is_not_expected(t *testing.T) {
 		}
 	}
 	x.Load(invoice.Progress{}) // no rises are recorded any more
-	strays("script4", "script3", "script2", "script1")
+	wantStrays("script4", "script3", "script2", "script1")
 	x.Drop(noon.Add(10 * time.Hour))
-	strays()
+	wantStrays()
 }

@@ -159,6 +159,7 @@ func TestAssets(t *testing.T) {
 	}
 }
 
+// stored returns the stored form of a key.
 func stored(t *testing.T, text string, kind keys.Kind, network keys.Network) string {
 	t.Helper()
 	key, err := keys.Parse(text, kind, network, "")

@@ -141,11 +141,11 @@ func (w watch) Since(mark uint64) (iter.Seq[string], uint64) {
 	return slices.Values(w[min(int(mark), len(w)):]), uint64(len(w))
 }
 
-func pay(id, script string, units int64) bitcoin.Tx {
+func payment(id, script string, units int64) bitcoin.Tx {
 	return bitcoin.Tx{ID: id, Spends: []string{"from-" + id + ":0"}, Outputs: []bitcoin.Output{{Script: script, Units: units}}}
 }
 
-func watching(s *source) *bitcoin.Scanner {
+func newScanner(s *source) *bitcoin.Scanner {
 	return bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), s, time.Now)
 }
 
@@ -177,18 +177,18 @@ func wantTxs(t *testing.T, s chain.Snapshot, want ...string) {
 func TestScan_begins_below_a_fork_deeper_than_the_cursor(t *testing.T) {
 	t.Parallel()
 	s := newSource(245)
-	s.mineBlock("a", pay("lost", "mine", 1))
+	s.mineBlock("a", payment("lost", "mine", 1))
 	for len(s.best) <= 250 {
 		s.mineBlock("a")
 	}
-	scanner := watching(s)
+	scanner := newScanner(s)
 	first := scan(t, scanner, chain.Cursor{}, watch{"mine"})
 	wantTxs(t, first, "lost@246")
 	if want := (chain.Cursor{Height: 150, Hash: "a150"}); first.Next != want || first.From != want {
 		t.Fatalf("from %v to %v, want %v", first.From, first.Next, want)
 	}
 	s.fork(140, 144, "b")
-	s.mineBlock("b", pay("new", "mine", 2))
+	s.mineBlock("b", payment("new", "mine", 2))
 	s.fork(145, 251, "b")
 	second := scan(t, scanner, first.Next, watch{"mine"})
 	wantTxs(t, second, "new@145")
@@ -211,19 +211,19 @@ func TestScan_repeats_if_the_chain_changes(t *testing.T) {
 		t.Run(moment, func(t *testing.T) {
 			t.Parallel()
 			s := newSource(119)
-			s.mineBlock("a", pay("back", "mine", 1))
+			s.mineBlock("a", payment("back", "mine", 1))
 			changed := false
 			s.before = func(call string, height int64) error {
 				if fmt.Sprint(call, " ", height) == moment && !changed {
 					changed = true
 					s.fork(117, 118, "b")
-					s.mineBlock("b", pay("other", "mine", 1))
+					s.mineBlock("b", payment("other", "mine", 1))
 					s.mineBlock("b")
 					s.mineBlock("b")
 				}
 				return nil
 			}
-			snapshot := scan(t, watching(s), chain.Cursor{}, watch{"mine"})
+			snapshot := scan(t, newScanner(s), chain.Cursor{}, watch{"mine"})
 			wantTxs(t, snapshot, "other@119")
 			if snapshot.Tip.Hash != "b121" {
 				t.Errorf("tip %v, want b121", snapshot.Tip)
@@ -250,7 +250,7 @@ func TestScan_repeats_if_the_chain_shrinks_below_the_cursor(t *testing.T) {
 		}
 		return nil
 	}
-	snapshot := scan(t, watching(s), chain.Cursor{Height: 118, Hash: "a118"}, watch{})
+	snapshot := scan(t, newScanner(s), chain.Cursor{Height: 118, Hash: "a118"}, watch{})
 	if snapshot.Tip.Hash != "a120" {
 		t.Errorf("tip %v, want a120", snapshot.Tip)
 	}
@@ -265,14 +265,14 @@ func TestScan_fails_if_the_chain_keeps_changing(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := watching(s).Scan(t.Context(), chain.Cursor{}, watch{}); err == nil || !strings.Contains(err.Error(), "moved") {
+	if _, err := newScanner(s).Scan(t.Context(), chain.Cursor{}, watch{}); err == nil || !strings.Contains(err.Error(), "moved") {
 		t.Errorf("Scan() = %v, want an error with: moved", err)
 	}
 }
 
 func TestScan_fails_below_the_cursor(t *testing.T) {
 	t.Parallel()
-	_, err := watching(newSource(120)).Scan(t.Context(), chain.Cursor{Height: 121, Hash: "a121"}, watch{})
+	_, err := newScanner(newSource(120)).Scan(t.Context(), chain.Cursor{Height: 121, Hash: "a121"}, watch{})
 	if err == nil || !strings.Contains(err.Error(), "only at block 120") {
 		t.Errorf("Scan() = %v, want an error with: only at block 120", err)
 	}
@@ -281,7 +281,7 @@ func TestScan_fails_below_the_cursor(t *testing.T) {
 func TestHealth_reports_the_error_of_the_last_scan(t *testing.T) {
 	t.Parallel()
 	s := newSource(120)
-	watcher := watching(s)
+	watcher := newScanner(s)
 	_, _ = watcher.Scan(t.Context(), chain.Cursor{Height: 121, Hash: "a121"}, watch{})
 	want := chain.Health{Fault: "the source is only at block 120, although block 121 was already read"}
 	if diff := cmp.Diff(watcher.Health(), want); diff != "" {
@@ -305,12 +305,12 @@ func TestScan_returns_a_partial_snapshot_after_the_timeout(t *testing.T) {
 	for height := int64(101); height <= 400; height++ {
 		var txs []bitcoin.Tx
 		if height%50 == 0 {
-			txs = append(txs, pay(fmt.Sprintf("tx%d", height), "mine", 1))
+			txs = append(txs, payment(fmt.Sprintf("tx%d", height), "mine", 1))
 			want = append(want, fmt.Sprintf("tx%d@%d", height, height))
 		}
 		s.mineBlock("a", txs...)
 	}
-	s.waiting = []bitcoin.Tx{pay("waits", "mine", 1)}
+	s.waiting = []bitcoin.Tx{payment("waits", "mine", 1)}
 	clock := time.Unix(1_800_000_000, 0)
 	scanner := bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), s, func() time.Time {
 		clock = clock.Add(time.Second)
@@ -353,10 +353,10 @@ func TestScan_returns_a_partial_snapshot_after_the_timeout(t *testing.T) {
 func TestScan_reads_again_only_blocks_with_a_new_destination(t *testing.T) {
 	t.Parallel()
 	s := newSource(110)
-	s.mineBlock("a", pay("one", "first", 1), pay("two", "second", 1))
-	s.mineBlock("a", pay("three", "first", 1))
-	s.mineBlock("a", pay("four", "third", 1))
-	scanner := watching(s)
+	s.mineBlock("a", payment("one", "first", 1), payment("two", "second", 1))
+	s.mineBlock("a", payment("three", "first", 1))
+	s.mineBlock("a", payment("four", "third", 1))
+	scanner := newScanner(s)
 	cursor := scan(t, scanner, chain.Cursor{}, watch{"first"}).Next
 	s.reads = nil
 	wantTxs(t, scan(t, scanner, cursor, watch{"first", "second"}), "one@111", "two@111", "three@112")
@@ -372,10 +372,10 @@ func TestScan_is_complete_after_an_error(t *testing.T) {
 	t.Parallel()
 	sourceError := errors.New("broken")
 	s := newSource(110)
-	s.mineBlock("a", pay("one", "first", 1))
-	s.mineBlock("a", pay("two", "second", 1))
-	s.mineBlock("a", pay("three", "first", 1))
-	scanner := watching(s)
+	s.mineBlock("a", payment("one", "first", 1))
+	s.mineBlock("a", payment("two", "second", 1))
+	s.mineBlock("a", payment("three", "first", 1))
+	scanner := newScanner(s)
 	fail := func(height int64) {
 		s.before = func(call string, h int64) error {
 			if call == "Block" && h == height {
@@ -405,23 +405,23 @@ func TestScan_is_complete_after_an_error(t *testing.T) {
 func TestScan_shows_a_transaction_once(t *testing.T) {
 	t.Parallel()
 	s := newSource(110)
-	mined, waits, doubleSpent := pay("mined", "mine", 1), pay("waits", "mine", 2), pay("stolen", "mine", 3)
-	conflict := pay("thief", "other", 3)
+	mined, waits, doubleSpent := payment("mined", "mine", 1), payment("waits", "mine", 2), payment("stolen", "mine", 3)
+	conflict := payment("thief", "other", 3)
 	conflict.Spends = doubleSpent.Spends
 	s.mineBlock("a", mined, conflict)
 	s.waiting = []bitcoin.Tx{mined, waits, doubleSpent}
 	s.seen["mined"], s.seen["waits"] = time.Unix(10, 0), time.Unix(20, 0)
-	snapshot := scan(t, watching(s), chain.Cursor{}, watch{"mine"})
+	snapshot := scan(t, newScanner(s), chain.Cursor{}, watch{"mine"})
 	wantTxs(t, snapshot, "mined@111", "waits")
 	for i, want := range []time.Time{s.seen["mined"], s.seen["waits"]} {
 		if got := snapshot.Transfers[i].FirstSeen; !got.Equal(want) {
 			t.Errorf("%s was seen at %v, want %v", snapshot.Transfers[i].Tx, got, want)
 		}
 	}
-	conflictOf := func(c chain.Conflict) bool {
+	isConflict := func(c chain.Conflict) bool {
 		return c.Outpoint == doubleSpent.Spends[0] && c.Tx == "thief" && c.Block.Height == 111
 	}
-	if !slices.ContainsFunc(snapshot.Conflicts, conflictOf) {
+	if !slices.ContainsFunc(snapshot.Conflicts, isConflict) {
 		t.Errorf("conflicts %+v, want one by thief", snapshot.Conflicts)
 	}
 }
@@ -429,15 +429,15 @@ func TestScan_shows_a_transaction_once(t *testing.T) {
 func TestScan_does_not_show_amounts_of_zero_or_less(t *testing.T) {
 	t.Parallel()
 	s := newSource(110)
-	s.mineBlock("a", pay("nothing", "mine", 0), pay("less", "mine", -1), pay("least", "mine", 1))
-	wantTxs(t, scan(t, watching(s), chain.Cursor{}, watch{"mine"}), "least@111")
+	s.mineBlock("a", payment("nothing", "mine", 0), payment("less", "mine", -1), payment("least", "mine", 1))
+	wantTxs(t, scan(t, newScanner(s), chain.Cursor{}, watch{"mine"}), "least@111")
 }
 
 func TestScan_reports_buried_transactions(t *testing.T) {
 	t.Parallel()
 	s := newSource(110)
-	s.mineBlock("a", pay("deep", "mine", 1))
-	scanner := watching(s)
+	s.mineBlock("a", payment("deep", "mine", 1))
+	scanner := newScanner(s)
 	cursor := scan(t, scanner, chain.Cursor{}, watch{"mine"}).Next
 	s.fork(111, 211, "a")
 	cursor = scan(t, scanner, cursor, watch{"mine"}).Next

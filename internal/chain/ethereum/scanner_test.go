@@ -174,14 +174,14 @@ func TestScan_reads_spans(t *testing.T) {
 	}
 }
 
-func TestScan_fails_if_the_chain_stands_still(t *testing.T) {
+func TestScan_fails_while_the_chain_does_not_grow(t *testing.T) {
 	t.Parallel()
 	c := newChain(10)
 	for i := range c.blocks {
 		c.blocks[i].Time = c.blocks[i].Time.Add(-6 * time.Minute)
 	}
 	if _, err := watch(shallow(ethereum.Base), c).Scan(t.Context(), chain.Cursor{}, &fakeWatched{}); err == nil || !strings.Contains(err.Error(), "old") {
-		t.Errorf("a newest block of six minutes ago: %v", err)
+		t.Errorf("Scan() = %v, want an error for a newest block of six minutes ago", err)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestScan_makes_transfers_of_balance_rises(t *testing.T) {
 	coin := func(highest, wei string, height int64) row {
 		return row{"balance:8453:" + payee + ":" + highest, "ETH-BASE", wei, height}
 	}
-	paid := func(c *fakeChain, wei int64) { c.last().balances[payee] += wei }
+	pay := func(c *fakeChain, wei int64) { c.last().balances[payee] += wei }
 	tests := map[string]struct {
 		birth int64
 		run   func(c *fakeChain)
@@ -200,19 +200,19 @@ func TestScan_makes_transfers_of_balance_rises(t *testing.T) {
 		"no rise": {50, func(c *fakeChain) { c.mineEmpty(50, "a") }, nil, ""},
 		"one rise": {50, func(c *fakeChain) {
 			c.mineEmpty(27, "a")
-			paid(c, 5)
+			pay(c, 5)
 			c.mineEmpty(23, "a")
 		}, []row{coin("5", "0.000000000000000005", 77)}, ""},
 		"two rises in different blocks": {50, func(c *fakeChain) {
 			c.mineEmpty(10, "a")
-			paid(c, 5)
+			pay(c, 5)
 			c.mineEmpty(10, "a")
-			paid(c, 7)
+			pay(c, 7)
 			c.mineEmpty(30, "a")
 		}, []row{coin("5", "0.000000000000000005", 60), coin("12", "0.000000000000000007", 70)}, ""},
 		"the transaction of a rise": {50, func(c *fakeChain) {
 			c.mineEmpty(10, "a")
-			paid(c, 5)
+			pay(c, 5)
 			p := ethereum.Payment{Tx: hashOf("x"), To: keys.EthereumAddress{}}
 			p.To, _ = keys.ParseEthereumAddress(payee)
 			big.NewInt(5).FillBytes(p.Amount[:])
@@ -221,7 +221,7 @@ func TestScan_makes_transfers_of_balance_rises(t *testing.T) {
 		}, []row{coin("5", "0.000000000000000005", 60)}, hashOf("x").String()},
 		"a transaction of another amount": {50, func(c *fakeChain) {
 			c.mineEmpty(10, "a")
-			paid(c, 5)
+			pay(c, 5)
 			p := ethereum.Payment{Tx: hashOf("x")}
 			p.To, _ = keys.ParseEthereumAddress(payee)
 			big.NewInt(4).FillBytes(p.Amount[:])
@@ -229,14 +229,14 @@ func TestScan_makes_transfers_of_balance_rises(t *testing.T) {
 			c.mineEmpty(40, "a")
 		}, []row{coin("5", "0.000000000000000005", 60)}, ""},
 		"an older balance": {50, func(c *fakeChain) {
-			paid(c, 9)
+			pay(c, 9)
 			c.mineEmpty(20, "a")
-			paid(c, 5)
+			pay(c, 5)
 			c.mineEmpty(30, "a")
 		}, []row{coin("9", "0.000000000000000009", 50), coin("14", "0.000000000000000005", 70)}, ""},
 		"an account that spent": {50, func(c *fakeChain) {
 			c.mineEmpty(20, "a")
-			paid(c, 5)
+			pay(c, 5)
 			c.last().nonces[payee] = 1
 			c.mineEmpty(30, "a")
 		}, nil, ""},

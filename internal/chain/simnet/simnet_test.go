@@ -13,7 +13,7 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-func TestSimnet(t *testing.T) {
+func TestSimnet_passes_the_suite_of_networks(t *testing.T) {
 	t.Parallel()
 	chaintest.Run(t, func(t *testing.T) chaintest.Harness {
 		return &harness{net: simnet.New(storagetest.SQLite(t), time.Now)}

@@ -170,22 +170,22 @@ func (s *Server) SetEarning(coin, suffix, amount string) {
 	s.earning[coin][suffix] = rat(amount)
 }
 
-// Bid sets the bid for a coin, in euro.
-func (s *Server) Bid(coin, price string) {
+// SetBid sets the bid for a coin, in euro.
+func (s *Server) SetBid(coin, price string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bids[coin] = rat(price)
 }
 
-// Fill sets the part of an order that is sold: "1" for all of it.
-func (s *Server) Fill(part string) {
+// SetFill sets the part of an order that is sold: "1" for all of it.
+func (s *Server) SetFill(part string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fill = rat(part)
 }
 
-// Status sets the status of all markets, in Kraken's terms: "online", "cancel_only".
-func (s *Server) Status(status string) {
+// SetStatus sets the status of all markets, in Kraken's terms: "online", "cancel_only".
+func (s *Server) SetStatus(status string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.status = status
@@ -205,9 +205,9 @@ func (s *Server) RaiseNonce(nonce int64) {
 	s.nonce = nonce
 }
 
-// Next makes the next calls of a kind misbehave, one after the other. The kind is the end of the
+// AddFaults makes the next calls of a kind misbehave, one after the other. The kind is the end of the
 // call's path: "AddOrder", "sell/btceur".
-func (s *Server) Next(call string, faults ...Fault) {
+func (s *Server) AddFaults(call string, faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults[call] = append(s.faults[call], faults...)

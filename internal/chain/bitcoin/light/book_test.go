@@ -18,7 +18,7 @@ func TestBook_returns_addresses_of_different_groups_that_serve_filters(t *testin
 		}
 	}
 	for i, a := range addresses {
-		if i%3 != 2 {
+		if i%3 != 2 { // NextGroups makes every third address one that does not serve filters
 			useful[light.Group(a[:len(a)-len(":8333")])] = true
 		}
 	}

@@ -38,7 +38,7 @@ func isWaiting(p *light.Pool, watch chaintest.Watch, tx *wire.MsgTx) bool {
 func expire(t *testing.T, p *light.Pool) {
 	t.Helper()
 	p.Now = p.Now.Add(3 * time.Hour)
-	p.Sweep(t)
+	p.Expire(t)
 }
 
 func TestPool_invented_transactions(t *testing.T) {

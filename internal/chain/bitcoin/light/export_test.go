@@ -116,7 +116,7 @@ func (p *Pool) open(t *testing.T, announcers int) {
 // Restart replaces the pool by a new one with the saved entries.
 func (p *Pool) Restart(t *testing.T) {
 	t.Helper()
-	p.Sweep(t)
+	p.Expire(t)
 	if err := p.db.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,8 @@ func (p *Pool) Stored(t *testing.T) int {
 	return len(records)
 }
 
-func (p *Pool) Sweep(t *testing.T) {
+// Expire forgets old entries and saves the changes.
+func (p *Pool) Expire(t *testing.T) {
 	t.Helper()
 	if err := p.expire(); err != nil {
 		t.Fatal(err)
@@ -236,9 +237,9 @@ func (f *Fetches) NextPeer(id chainhash.Hash, failed int32, now time.Time) (int3
 
 // Works returns the work of each of several chains, summed up by one chainWork.
 func Works(chains ...[]*wire.BlockHeader) (works []int64, err error) {
-	var l chainWork
+	var sums chainWork
 	for _, c := range chains {
-		w, err := l.upTo(int64(len(c)-1), func(height int64) (*wire.BlockHeader, error) { return c[height], nil })
+		w, err := sums.upTo(int64(len(c)-1), func(height int64) (*wire.BlockHeader, error) { return c[height], nil })
 		if err != nil {
 			return nil, err
 		}

@@ -110,7 +110,7 @@ func TestPool_matches_destinations_added_later(t *testing.T) {
 		p.Announce(tx, 1, 2)
 		p.Announce(bump, 1, 2)
 		p.Now = p.Now.Add(tt.after)
-		p.Sweep(t)
+		p.Expire(t)
 		if tt.found {
 			want(t, p, txs{bump}, map[int]*wire.MsgTx{1: bump})
 		} else {
@@ -170,7 +170,7 @@ func TestPool_forgets_after_14_days_without_an_announcement(t *testing.T) {
 	p.Announce(reannounced, 1)
 	p.Now = p.Now.Add(5 * 24 * time.Hour)
 	p.Restart(t)
-	p.Sweep(t)
+	p.Expire(t)
 	want(t, p, txs{reannounced}, nil)
 	if p.Pending(outpoint(1).String()) || !p.Pending(outpoint(2).String()) {
 		t.Error("pending outpoints are not those of the waiting transactions")

@@ -17,7 +17,7 @@ func TestCookie_is_read_again_after_a_restart_of_the_node(t *testing.T) {
 	f := newFake(t, 1)
 	file := filepath.Join(t.TempDir(), ".cookie")
 	n := f.source(func(c *node.Config) { c.CookieFile, c.User, c.Password = file, "", "" })
-	best := func(want string) {
+	checkBest := func(want string) {
 		t.Helper()
 		_, err := n.Best(t.Context())
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -30,13 +30,13 @@ func TestCookie_is_read_again_after_a_restart_of_the_node(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	best("read the cookie file that the node writes when it starts: open " + file)
+	checkBest("read the cookie file that the node writes when it starts: open " + file)
 	write("test:secret\n")
-	best("")
+	checkBest("")
 	f.set(func() { f.pass = "another" })
-	best("wrong password in the cookie file " + file + ": see CHEQUER_BITCOIN_NODE")
+	checkBest("wrong password in the cookie file " + file + ": see CHEQUER_BITCOIN_NODE")
 	write("test:another")
-	best("")
+	checkBest("")
 }
 
 func TestCertificate_is_read_again_after_a_failure(t *testing.T) {
@@ -46,7 +46,7 @@ func TestCertificate_is_read_again_after_a_failure(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(f.serve))
 	t.Cleanup(server.Close)
 	n := f.source(func(c *node.Config) { c.URL, c.CertFile = server.URL, file })
-	best := func(want string) {
+	checkBest := func(want string) {
 		t.Helper()
 		_, err := n.Best(t.Context())
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -59,12 +59,12 @@ func TestCertificate_is_read_again_after_a_failure(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	best("read the node's certificate: open " + file)
+	checkBest("read the node's certificate: open " + file)
 	write([]byte("none"))
-	best("no certificate in " + file)
+	checkBest("no certificate in " + file)
 	write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
-	best("")
+	checkBest("")
 
 	n = f.source(func(c *node.Config) { c.URL = server.URL })
-	best("connection failed: tls: failed to verify certificate")
+	checkBest("connection failed: tls: failed to verify certificate")
 }

@@ -201,7 +201,7 @@ func TestWaiting_since(t *testing.T) {
 func TestWaiting_since_the_first_list_without_uptime(t *testing.T) {
 	t.Parallel()
 	for name, uptime := range map[string]answer{
-		"unknown": refuses(-32601, "Method not found"), "negative": result(-1), "absurd": result(int64(1) << 62), "words": result("long"),
+		"unknown": refuses(-32601, "Method not found"), "negative": result(-1), "too large": result(int64(1) << 62), "words": result("long"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -26,8 +26,8 @@ import (
 	"chequer/internal/watcher"
 )
 
-// etherShop is a shop that accepts the network's own coin: the fake chain below it, the rules and
-// a database above it.
+// etherShop is a shop that accepts the network's own coin. It has a database, an invoice service and a watcher of
+// the fake chain.
 type etherShop struct {
 	*testing.T
 	fake    *fakeChain
@@ -367,7 +367,7 @@ func TestBalances_need_two_operators(t *testing.T) {
 	e.mine(20)
 	e.want(other, "created")
 	if _, err := e.watcher.Step(t.Context()); err == nil || !strings.Contains(err.Error(), "do not agree on eth_getBalance") {
-		t.Errorf("error %v", err)
+		t.Errorf("Step() = %v, want an error for eth_getBalance", err)
 	}
 	nodes[1].change(func(n *node) { n.failingMethod = "" })
 	fake.pass(time.Minute)

@@ -13,7 +13,7 @@ import (
 	"chequer/internal/chain/ethereum/quorum"
 )
 
-// bridged is a bridged token of the simulated chain.
+// bridged is a bridged token of the fake chain.
 var bridged = ethereum.Base.Bridged[0]
 
 // bridgedPayment is a transfer of the bridged token.
@@ -21,7 +21,7 @@ func bridgedPayment(to string, units uint64) transfer {
 	return transfer{contract: bridged.Contract, to: to, units: units}
 }
 
-// watchBridged watches the simulated chain for the bridged token too.
+// watchBridged watches the fake chain for the bridged token too.
 func (s *shop) watchBridged() *shop {
 	p := params()
 	p.Bridged = []chain.Asset{bridged}
@@ -87,10 +87,10 @@ func TestBridged_token_with_other_decimals_is_not_watched(t *testing.T) {
 	s.scanner.OnTokenFault = func(fault ethereum.TokenFault) { got = append(got, fault) }
 	s.want("5")
 	if len(got) != 1 || got[0].Asset != "USDBC" || strings.Contains(got[0].Text, "offered") || !strings.HasPrefix(got[0].Text, "is not watched: its contract ") {
-		t.Errorf("got %+v", got)
+		t.Errorf("OnTokenFault got %+v, want one fault of USDBC", got)
 	}
 	if got := codesOf(s.scanner.Bridged()); len(got) != 1 {
-		t.Errorf("known are %v", got)
+		t.Errorf("bridged tokens are %v, want one", got)
 	}
 }
 

@@ -35,7 +35,7 @@ var six, eighteen = word("0x06"), word("0x12")
 // claimed returns parameters with a token that a setting describes.
 func claimed(t *testing.T) ethereum.Params {
 	t.Helper()
-	contract, err := keys.ParseEthereumAddress("0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430")
+	contract, err := keys.ParseEthereumAddress(feeToken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func claimed(t *testing.T) ethereum.Params {
 
 func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 	t.Parallel()
-	const contract = "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430"
+	const contract = feeToken
 	for name, test := range map[string]struct {
 		nodes [3]func(*node)
 		want  string // codes; ! = unverified
@@ -117,7 +117,7 @@ func TestDecimals_that_are_wrong_hide_transfers_of_the_token(t *testing.T) {
 	n := newNode(t, fake)
 	q := openShop(t, fake, []quorum.Endpoint{{URL: n.URL, Trusted: true}}).quorum
 	scanner := ethereum.Watch(ethereum.New(claimed(t)), q, fake.Now)
-	eure := transfer{contract: "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430", to: ourAddress, units: 7_000_000}
+	eure := transfer{contract: feeToken, to: ourAddress, units: 7_000_000}
 	fake.mineBlock(eure, tokenPayment(ourAddress, 5_000_000))
 	shownCodes := func() (codes []string) {
 		t.Helper()
@@ -131,7 +131,7 @@ func TestDecimals_that_are_wrong_hide_transfers_of_the_token(t *testing.T) {
 		return codes
 	}
 	if diff := cmp.Diff(shownCodes(), []string{"EURE", "EURC"}); diff != "" {
-		t.Errorf("(-got +want):\n%s", diff)
+		t.Errorf("assets of the transfers (-got +want):\n%s", diff)
 	}
 	// From now on the contract exists and has other decimals. It was already asked, and is not
 	// asked again before a restart.
@@ -146,6 +146,6 @@ func TestDecimals_that_are_wrong_hide_transfers_of_the_token(t *testing.T) {
 	}
 	scanner = ethereum.Watch(ethereum.New(claimed(t)), q, fake.Now)
 	if diff := cmp.Diff(shownCodes(), []string{"EURC"}); diff != "" {
-		t.Errorf("(-got +want):\n%s", diff)
+		t.Errorf("assets of the transfers (-got +want):\n%s", diff)
 	}
 }

@@ -93,10 +93,10 @@ func TestScan_does_not_wait_for_a_slow_endpoint(t *testing.T) {
 	start := time.Now()
 	s.want("5")
 	if elapsed := time.Since(start); elapsed > 6*time.Second {
-		t.Errorf("took %s", elapsed)
+		t.Errorf("took %s, want at most 6s", elapsed)
 	}
 	if got := s.quorum.Reports()[2].Fault; got != "answers much later than others" {
-		t.Errorf("fault %q", got)
+		t.Errorf("fault %q, want that it is slow", got)
 	}
 }
 

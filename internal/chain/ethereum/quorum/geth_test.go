@@ -45,7 +45,7 @@ func TestGeth_accepts_large_requests(t *testing.T) {
 		got[transfer.Asset] = transfer.Amount.String()
 	}
 	if len(s.Transfers) != 2 || got["EURC"] != "12.5" || got["ETH"] != "0.001" || s.Read.Hash != s.Tip.Hash {
-		t.Errorf("transfers %v, balances read at %+v", s.Transfers, s.Read)
+		t.Errorf("transfers %v, balances read at %+v; want one transfer of each asset, and the tip", s.Transfers, s.Read)
 	}
 	if faults := h.net.TokenFaults(); len(faults) != 0 {
 		t.Errorf("token faults %+v, want none", faults)
@@ -59,6 +59,6 @@ func TestGeth_accepts_large_requests(t *testing.T) {
 		t.Fatal(err)
 	}
 	if decimals, known, err := h.quorum.Decimals(t.Context(), best.Header, contract); decimals != 6 || !known || err != nil {
-		t.Errorf("decimals %d %t %v", decimals, known, err)
+		t.Errorf("Decimals() = %d, %t, %v; want 6", decimals, known, err)
 	}
 }

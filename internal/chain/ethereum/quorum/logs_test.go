@@ -132,7 +132,7 @@ func TestLogs_limits_the_size_of_filters(t *testing.T) {
 	query.To = append(query.To, ourAddress)
 	logs, err := q.Logs(t.Context(), ethereum.Span{From: b.height, To: best.Header}, query)
 	if err != nil || len(logs) != 1 {
-		t.Fatalf("%d logs, %v", len(logs), err)
+		t.Fatalf("%d logs, %v; want 1", len(logs), err)
 	}
 	requests := n.received("eth_getLogs")
 	if len(requests) != 3 {
@@ -141,7 +141,7 @@ func TestLogs_limits_the_size_of_filters(t *testing.T) {
 	for _, r := range requests {
 		topics := r.Params[0].(map[string]any)["topics"].([]any)
 		if to := topics[2].([]any); len(to) > 1000 {
-			t.Errorf("%d addresses in one filter", len(to))
+			t.Errorf("%d addresses in one filter, want at most 1000", len(to))
 		}
 	}
 }

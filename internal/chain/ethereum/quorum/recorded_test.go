@@ -22,9 +22,9 @@ func TestRecorded_token_transfer_is_kept_without_logs(t *testing.T) {
 	t.Parallel()
 	limited := func(n *node) { n.status, n.retryAfter, n.garbage = http.StatusTooManyRequests, "30", "slow down" }
 	for name, tt := range map[string]struct {
-		silent func(*node) // two endpoints; the other two are rate limited
-		shown  int
-		fails  bool
+		fault func(*node) // of two endpoints; the other two are rate limited
+		shown int
+		fails bool
 	}{
 		"with receipts":                        {func(n *node) { n.hidesLogs = true }, 1, false},
 		"without receipts of a listed block":   {func(n *node) { n.hidesLogs, n.nullReceipts = true, true }, 0, true},
@@ -43,15 +43,15 @@ func TestRecorded_token_transfer_is_kept_without_logs(t *testing.T) {
 			before := s.want("5")
 			a.change(limited)
 			b.change(limited)
-			c.change(tt.silent)
-			d.change(tt.silent)
+			c.change(tt.fault)
+			d.change(tt.fault)
 			s, watched := s.restart(before, endpoints(a, b, c, d))
 			after, err := s.scanner.Scan(t.Context(), s.from, watched)
 			if (err != nil) != tt.fails || len(after.Transfers) != tt.shown {
 				t.Fatalf("scan shows %d transfers, error %v; want %d, error %t", len(after.Transfers), err, tt.shown, tt.fails)
 			}
 			if err == nil && tt.shown == 0 && len(after.Refuted) != 1 {
-				t.Errorf("scan refutes %q", after.Refuted)
+				t.Errorf("scan refutes %q, want the transfer", after.Refuted)
 			}
 		})
 	}
