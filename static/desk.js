@@ -58,7 +58,8 @@ if (paste && location.hash.length > 1) {
   paste.submit();
 }
 
-// A list of time zones with data-zone begins with that of the browser, which may have a name of its own for it.
+// In a list of time zones with data-zone, the zone of the browser is chosen. It is added to the list if the list has
+// the zone under another name only.
 var zones = d.querySelector("select[data-zone]"), zone = zones && Intl.DateTimeFormat().resolvedOptions().timeZone;
 if (zone) {
   if (![].some.call(zones.options, function (o) { return o.value === zone; })) {

@@ -124,7 +124,7 @@ func TestStorefrontPage(t *testing.T) {
 		{"summary leads to the field", views.Storefront{Form: views.Form{Error: "No"}}, `.err[role=alert] a[href="#amount"]`, 1},
 		{"message at the field", views.Storefront{Form: views.Form{Error: "No"}}, `#amount-error`, 1},
 		{"an internal error is not shown at the field", views.Storefront{Form: views.Form{Fault: "Sorry"}}, `.err[role=alert]:not(:has(a)), .bad`, 1},
-		{"demo says so", views.Storefront{Demo: true}, `p:contains("This is a demo")`, 1},
+		{"demo is marked", views.Storefront{Demo: true}, `p:contains("This is a demo")`, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -5,7 +5,6 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"chequer/web"
 	"chequer/web/present/presenttest"
 )
 
@@ -15,7 +14,7 @@ func TestCostly_invoices_have_a_rate_limit(t *testing.T) {
 	t.Parallel()
 	huge, small := presenttest.Invoice("huge"), presenttest.Invoice("small")
 	huge.MorePayments = 900
-	h := pages(t, newService(huge, small), func(c *web.Config) {})
+	h := pages(t, newService(huge, small), nil)
 	read := func(id, address string) int {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/invoice/"+id, nil)
 		r.RemoteAddr = address + ":1234"

@@ -50,7 +50,7 @@ func (h *Handler) openapiJSON(c echo.Context) error {
 	return c.JSONBlob(http.StatusOK, body)
 }
 
-// languages lists the programming languages of the examples by file extension, in the order of the
+// exampleLanguages lists the programming languages of the examples by file extension, in the order of the
 // tabs.
 var exampleLanguages = []struct{ extension, name string }{
 	{".sh", "curl"}, {".go", "Go"}, {".mjs", "Node"}, {".py", "Python"}, {".php", "PHP"},

@@ -33,7 +33,7 @@ func readerFromAddress(c echo.Context) present.Reader {
 	return present.English()
 }
 
-// languages answers a GET of any page with an empty "?lang=" with a page that lists the languages.
+// listLanguages answers a GET of any page with an empty "?lang=" with a page that lists the languages.
 // A list on every page would take as many bytes as a payment method takes.
 func (h *Handler) listLanguages(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {

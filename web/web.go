@@ -63,8 +63,8 @@ type Config struct {
 	// If Watch is nil, the pages call WaitInvoice, with one request per invoice that has open pages.
 	Watch func(id string, changed func(version int64)) (cancel func())
 
-	// Created receives the identifiers of new invoices, whose codes PrerenderCodes draws; nil if there are
-	// none.
+	// Created receives the identifiers of new invoices, whose codes PrerenderCodes draws. If it is nil,
+	// PrerenderCodes draws none.
 	Created <-chan string
 
 	// Docs serves the manual and the documentation of the API, if the service is in this process.

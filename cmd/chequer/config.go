@@ -33,7 +33,7 @@ func (s *shell) config() *cobra.Command {
 				if path := cfg.LoadedFile(); path != "" {
 					fmt.Fprintf(w, "Settings file: %s\n\n", console.Printable(path))
 				}
-				console.Table(w, "SETTING\tVALUE\tFROM\tMEANING", settings, func(row config.Setting) []any {
+				console.WriteTable(w, "SETTING\tVALUE\tFROM\tMEANING", settings, func(row config.Setting) []any {
 					return []any{row.Name, row.Value, row.Source, row.About}
 				})
 			})
@@ -128,7 +128,7 @@ Open invoices keep the terms that they were created with.`,
 			chosen, err := call.core.Settings.Change(call.Context(), call.shop.ID, "", changes)
 			return call.settingRows(chosen), err
 		}, func(w io.Writer, rows []settingRow) {
-			console.Table(w, "SETTING\tVALUE\tSOURCE", rows, settingRow.cells)
+			console.WriteTable(w, "SETTING\tVALUE\tSOURCE", rows, settingRow.cells)
 		}),
 	}
 	testFlag(c, "check payment_methods against those of test invoices")

@@ -39,7 +39,7 @@ func (s *shell) writeExchange(w io.Writer, r exchangeRow) {
 	if r.On {
 		state = "on"
 	}
-	console.Fields(w, [][2]string{
+	console.WriteFields(w, [][2]string{
 		{"exchange", r.Exchange}, {"key", r.Key}, {"selling", state}, {"coins", strings.Join(r.Coins, " ")}, {"smallest sale", console.Fiat(r.Smallest, "EUR")},
 		{"slippage", "at most " + r.Slippage + " % below the invoice's rate"}, {"created", s.Time(r.CreatedAt)},
 	})

@@ -146,7 +146,7 @@ func (s *shell) writeInvoice(w io.Writer, r api.Resource) {
 	if k := r.KeptSurplus; k.At != "" {
 		fields = append(fields, [2]string{"surplus kept", fmt.Sprintf("%s by %s, %s", fiat(r, k.Amount), k.Actor, s.Time(k.At))})
 	}
-	console.Fields(w, fields)
+	console.WriteFields(w, fields)
 }
 
 // fiat returns an amount in the currency of an invoice; "" for "".

@@ -84,7 +84,7 @@ func (r productRow) forSale() string {
 }
 
 func writeProduct(w io.Writer, row productRow) {
-	console.Fields(w, [][2]string{
+	console.WriteFields(w, [][2]string{
 		{"product", row.URL}, {"mode", string(row.Mode)}, {"name", row.Name}, {"description", row.Description},
 		{"price", console.Fiat(row.Price, row.Currency)}, {"highest quantity", row.maxQuantity()}, {"asks for order reference", string(row.AskOrderID)},
 		{"asks for note", string(row.AskNote)}, {"for sale", row.forSale()},

@@ -96,7 +96,7 @@ func saleRows(invoices []sale.Listed, state invoice.SaleState) []saleRow {
 
 // writeSales prints sales.
 func writeSales(w io.Writer, rows []saleRow) {
-	console.Table(w, "INVOICE\tORDER\tSTATUS\tSELL\tSOLD\tPRICE\tEUR\tFEE\tSTATE", rows, func(r saleRow) []any {
+	console.WriteTable(w, "INVOICE\tORDER\tSTATUS\tSELL\tSOLD\tPRICE\tEUR\tFEE\tSTATE", rows, func(r saleRow) []any {
 		return []any{
 			r.InvoiceID, r.OrderID, r.Status, r.Amount + " " + r.Coin, r.Sold, r.Average, r.Euro, r.Fee, strings.TrimSpace(r.State + " " + r.Reason),
 		}
@@ -111,7 +111,7 @@ func (s *shell) writeSaleOrders(w io.Writer, rows []saleRow) {
 			continue
 		}
 		fmt.Fprintln(w)
-		console.Table(w, "ORDER OF "+r.Coin+"\tEXCHANGE\tEXCHANGE ORDER\tSENT\tAMOUNT\tAT LEAST\tSOLD\tSTATE\tNOTE", r.Orders, func(o saleOrderRow) []any {
+		console.WriteTable(w, "ORDER OF "+r.Coin+"\tEXCHANGE\tEXCHANGE ORDER\tSENT\tAMOUNT\tAT LEAST\tSOLD\tSTATE\tNOTE", r.Orders, func(o saleOrderRow) []any {
 			return []any{o.ID, o.Exchange, o.Ref, s.Time(o.SentAt), o.Amount, o.Limit, o.Sold, o.State, o.Fault}
 		})
 	}

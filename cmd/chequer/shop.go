@@ -94,7 +94,7 @@ func answer[R any](s *shell, compute func(invocation) (R, error), text func(io.W
 func list[R any](s *shell, use, short string, rows func(invocation) ([]R, error), heading string, cells func(R) []any) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: console.Arguments,
-		RunE: answer(s, rows, func(w io.Writer, rows []R) { console.Table(w, heading, rows, cells) }),
+		RunE: answer(s, rows, func(w io.Writer, rows []R) { console.WriteTable(w, heading, rows, cells) }),
 	}
 }
 

@@ -187,7 +187,7 @@ func (s *Service) join(ctx context.Context, token string, a Account, client Clie
 			return SignedIn{}, operationError("end sessions", err)
 		}
 	}
-	if err := s.Storage.UpdateAttempts(ctx, "name "+HashToken(NameKey(a.Name)), s.Now(), func(a *Attempts) error { a.Reset(); return nil }); err != nil {
+	if err := s.Storage.UpdateAttempts(ctx, nameSubject(a.Name), s.Now(), func(a *Attempts) error { a.Reset(); return nil }); err != nil {
 		return SignedIn{}, err
 	}
 	in, err := s.openSession(ctx, a, ByTicket, client, former)

@@ -31,8 +31,8 @@ func (s *Service) SignInPassword(ctx context.Context, name, password, code strin
 // is treated like one with another password, and takes as long. recovery allows a recovery code in place of the
 // app's code.
 func (s *Service) authenticate(ctx context.Context, name, password, code string, client Client, recovery bool) (Account, Method, error) {
-	subjects := []string{"address " + client.Address, "name " + HashToken(NameKey(name))}
-	for _, subject := range subjects {
+	byAddress, byName := "address "+client.Address, nameSubject(name)
+	for _, subject := range []string{byAddress, byName} {
 		err := s.Storage.UpdateAttempts(ctx, subject, s.Now(), func(a *Attempts) error { return a.Begin(s.Now()) })
 		if err != nil {
 			return Account{}, "", err
@@ -40,20 +40,23 @@ func (s *Service) authenticate(ctx context.Context, name, password, code string,
 	}
 	a, method, err := s.verifyPassword(ctx, name, password, code, recovery)
 	if errors.Is(err, ErrSignIn) {
-		return Account{}, "", errors.Join(err, s.disablePassword(ctx, subjects[1]))
+		return Account{}, "", errors.Join(err, s.disablePassword(ctx, byName))
 	}
 	if err != nil {
 		return Account{}, "", err
 	}
 	// An attacker with an account cannot reset the failures of an address by signing in: only the current attempt is
 	// removed from them.
-	for subject, forget := range map[string]func(*Attempts){subjects[0]: (*Attempts).Undo, subjects[1]: (*Attempts).Reset} {
+	for subject, forget := range map[string]func(*Attempts){byAddress: (*Attempts).Undo, byName: (*Attempts).Reset} {
 		if err := s.Storage.UpdateAttempts(ctx, subject, s.Now(), func(a *Attempts) error { forget(a); return nil }); err != nil {
 			return Account{}, "", err
 		}
 	}
 	return a, method, nil
 }
+
+// nameSubject returns the subject of the attempts with a name.
+func nameSubject(name string) string { return "name " + HashToken(NameKey(name)) }
 
 // disablePassword disables the password of a name after too many failures, and then writes one entry of the audit log.
 func (s *Service) disablePassword(ctx context.Context, subject string) error {

@@ -40,8 +40,8 @@ func (m *Mark) Head() (head Head, err error) {
 	return head, nil
 }
 
-// Raise stores a head unless a later one is stored. It returns a *BrokenError and keeps the stored head
-// if the log does not contain it: entries were removed, and later ones have their numbers. contains
+// Raise stores a head unless a later one is stored. If the log does not contain the stored head, it returns
+// a *BrokenError and stores nothing: entries were removed, and new entries have their numbers. contains
 // reports whether the log contains a head.
 func (m *Mark) Raise(head Head, contains func(Head) (bool, error)) error {
 	return m.locked(func() error {

@@ -35,9 +35,9 @@ func Extractor(proxies []netip.Prefix) echo.IPExtractor {
 	}
 }
 
-// Untrusted reports whether a request came through a proxy that is not trusted, and returns its
+// UntrustedProxy reports whether a request came through a proxy that is not trusted, and returns its
 // address: a loopback or private address that sends headers that only proxies add.
-func Untrusted(r *http.Request, proxies []netip.Prefix) (proxy netip.Addr, untrusted bool) {
+func UntrustedProxy(r *http.Request, proxies []netip.Prefix) (proxy netip.Addr, untrusted bool) {
 	if !slices.ContainsFunc(forwardingHeaders, func(name string) bool { return r.Header.Get(name) != "" }) {
 		return netip.Addr{}, false
 	}

@@ -96,7 +96,7 @@ func TestExtractor(t *testing.T) {
 	}
 }
 
-func TestUntrusted(t *testing.T) {
+func TestUntrustedProxy(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		trusted               []netip.Prefix
@@ -116,7 +116,7 @@ func TestUntrusted(t *testing.T) {
 			r := httptest.NewRequest("GET", "/", nil)
 			r.RemoteAddr = tt.socket
 			r.Header.Set(tt.header, tt.value)
-			if proxy, got := caller.Untrusted(r, tt.trusted); got != tt.want || got && proxy != netip.MustParseAddrPort(tt.socket).Addr() {
+			if proxy, got := caller.UntrustedProxy(r, tt.trusted); got != tt.want || got && proxy != netip.MustParseAddrPort(tt.socket).Addr() {
 				t.Errorf("got %s, %t; want %t", proxy, got, tt.want)
 			}
 		})

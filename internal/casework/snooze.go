@@ -62,7 +62,7 @@ func (s *Service) SnoozeOf(ctx context.Context, invoiceID string) (Snooze, error
 	return z, nil
 }
 
-// Snoozed lists at most limit snoozed invoices, those whose snooze ends first at the beginning.
+// Snoozed lists at most limit snoozed invoices, in the order in which their snoozes end.
 func (s *Service) Snoozed(ctx context.Context, merchantID string, mode invoice.Mode, limit int) ([]Snoozed, error) {
 	return s.Storage.Snoozed(ctx, merchantID, mode, s.Now(), limit)
 }

@@ -12,8 +12,8 @@ type Clock struct {
 	now time.Time
 }
 
-// At returns a new clock with the given time.
-func At(now time.Time) *Clock { return &Clock{now: now} }
+// New returns a new clock with the given time.
+func New(now time.Time) *Clock { return &Clock{now: now} }
 
 // Now returns the time of the clock.
 func (c *Clock) Now() time.Time {

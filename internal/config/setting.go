@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Setting is a setting as the operator sees it.
+// Setting is a setting in the form that is shown to the operator.
 type Setting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`  // without secrets

@@ -34,8 +34,8 @@ var (
 type BackupOptions struct {
 	// Force allows the backup to replace an existing file.
 	Force bool
-	// Work makes each try of a passphrase take 2^Work steps; 0 means 18, which takes about a second
-	// and 256 MB.
+	// Work is the work factor of scrypt: each try of a passphrase takes 2^Work steps. 0 means 18, which
+	// takes about a second and 256 MB.
 	Work int
 	// Unrecorded leaves the record of the last backup to the caller, see RecordBackup.
 	Unrecorded bool

@@ -27,9 +27,9 @@ func (e *examination) examineNetworks(ctx context.Context, all []networks.Networ
 			case bool(e.Settings.Unwatched):
 				e.warn(subject, "is offered and not watched: check each payment in your own wallet")
 			case someWatched(all, wallets): // the operator may have left this network out on purpose
-				e.warn(subject, "%s", network.Unwatched())
+				e.warn(subject, "%s", network.UnwatchedReason())
 			default:
-				e.fail(subject, "%s", network.Unwatched())
+				e.fail(subject, "%s", network.UnwatchedReason())
 			}
 			continue
 		}

@@ -44,7 +44,7 @@ type clockedService struct {
 
 func newClockedService(t *testing.T) *clockedService {
 	t.Helper()
-	service := &clockedService{t: t, store: storagetest.SQLite(t), clock: clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC))}
+	service := &clockedService{t: t, store: storagetest.SQLite(t), clock: clocktest.New(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC))}
 	service.net = simnet.New(service.store, service.clock.Now)
 	fixed, err := rates.ParseFixed("BTC-EUR=80000,EUR-USD=1.08", "fixed")
 	service.must(err)

@@ -130,7 +130,7 @@ func newRecordingDialer(policy guard.Policy, resolver guard.Resolver) (d *guard.
 	dialed = new([]string)
 	return &guard.Dialer{
 		Policy: policy, Resolver: resolver,
-		Own: func() ([]net.Addr, error) {
+		HostAddresses: func() ([]net.Addr, error) {
 			return []net.Addr{&net.IPNet{IP: net.IPv4(93, 184, 216, 34), Mask: net.CIDRMask(24, 32)}}, nil
 		},
 		Connect: func(_ context.Context, _, address string) (net.Conn, error) {

@@ -17,7 +17,7 @@ import (
 
 // The tests below reproduce faults that were found in reviews.
 
-func TestDropped_destination_takes_nothing_back(t *testing.T) {
+func TestDropped_destination_leaves_the_invoice_paid(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
@@ -56,7 +56,7 @@ func TestAccept_excludes_dust_and_later_money(t *testing.T) {
 	}
 }
 
-func TestBump_after_a_reorganisation_inherits(t *testing.T) {
+func TestBump_after_a_reorganisation_inherits_the_first_sighting(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
 	first := inBlock(spending(pay("a", full, time.Minute), "x"), 101, 2*time.Minute)
@@ -215,7 +215,7 @@ func TestBump_of_older_money_is_older_money(t *testing.T) {
 			t.Errorf("the bump is %s", p.State)
 		}
 	}
-	// Only the part that was there before is old: the bump pays more.
+	// Only the amount of the older transaction is old if the bump pays more.
 	inv = newInvoice(t, noon)
 	observe(inv, 100, spending(pay("a", full/2, -3*time.Hour), "x"))
 	observe(inv, 101, inBlock(spending(pay("b", full, time.Minute), "x"), 101, 2*time.Minute))
@@ -224,7 +224,7 @@ func TestBump_of_older_money_is_older_money(t *testing.T) {
 	}
 }
 
-func TestInheritance_is_used_up(t *testing.T) {
+func TestFirst_sighting_is_inherited_once(t *testing.T) {
 	t.Parallel()
 	// A tenth of the price is sent in time, from ten inputs. After expiry, when the market is
 	// known, each of ten transactions spends one of the inputs and pays a tenth.

@@ -76,14 +76,14 @@ func (t Transfer) isSettled() bool { return t.Folded > 0 && strings.HasPrefix(t.
 
 // fold collects the small transfers of an observation that are not recorded individually.
 type fold struct {
-	inv        *Invoice
-	o          Observation
-	threshold  int                 // see foldThreshold
-	recorded   int                 // number of transfers that are recorded individually
-	spent      map[string]bool     // outpoints that recorded transfers spend
-	settled    map[recipient]int64 // highest block of the settled aggregates
-	aggregates map[string]bool     // IDs of the recorded aggregates of single blocks
-	groups     map[string]*foldGroup
+	inv         *Invoice
+	observation Observation
+	threshold   int                 // see foldThreshold
+	recorded    int                 // number of transfers that are recorded individually
+	spent       map[string]bool     // outpoints that recorded transfers spend
+	settled     map[recipient]int64 // highest block of the settled aggregates
+	aggregates  map[string]bool     // IDs of the recorded aggregates of single blocks
+	groups      map[string]*foldGroup
 }
 
 // foldGroup holds the transfers of one aggregate that a snapshot shows.
@@ -95,7 +95,7 @@ type foldGroup struct {
 }
 
 func (inv *Invoice) newFold(o Observation, threshold int) *fold {
-	f := &fold{inv: inv, o: o, threshold: threshold, spent: map[string]bool{}, settled: map[recipient]int64{}, aggregates: map[string]bool{}, groups: map[string]*foldGroup{}}
+	f := &fold{inv: inv, observation: o, threshold: threshold, spent: map[string]bool{}, settled: map[recipient]int64{}, aggregates: map[string]bool{}, groups: map[string]*foldGroup{}}
 	for i := range inv.Transfers {
 		t := &inv.Transfers[i]
 		if t.Folded == 0 {
@@ -135,19 +135,19 @@ func (f *fold) countRecorded(spends []string) {
 // add adds a transfer that is not recorded yet to its aggregate. It returns false if the transfer is
 // not folded, so that the caller must record it.
 func (f *fold) add(t chain.Transfer) bool {
-	if f.recorded < f.threshold || !f.inv.foldable(f.o.Network, t) {
+	if f.recorded < f.threshold || !f.inv.foldable(f.observation.Network, t) {
 		return false
 	}
 	// Once a block has an aggregate, the transfers in the aggregate stay in it.
 	competes := slices.ContainsFunc(t.Spends, func(o string) bool { return f.spent[o] })
-	if competes && (t.Block == nil || !f.aggregates[foldID(f.o.Network, t)]) {
+	if competes && (t.Block == nil || !f.aggregates[foldID(f.observation.Network, t)]) {
 		return false
 	}
-	dust := f.inv.isDust(f.o.Network, t)
-	if dust || t.Block == nil || t.Block.Height <= f.settled[recipient{f.o.Network, t.Asset, t.Script}] {
+	dust := f.inv.isDust(f.observation.Network, t)
+	if dust || t.Block == nil || t.Block.Height <= f.settled[recipient{f.observation.Network, t.Asset, t.Script}] {
 		return true
 	}
-	id := foldID(f.o.Network, t)
+	id := foldID(f.observation.Network, t)
 	g := f.groups[id]
 	if g == nil {
 		g = &foldGroup{sum: money.Zero(t.Amount.Currency())}
@@ -155,7 +155,7 @@ func (f *fold) add(t chain.Transfer) bool {
 		f.groups[id] = g
 	}
 	g.sum, g.count = g.sum.Add(t.Amount), g.count+1
-	g.required = max(g.required, f.o.Required[t.ID])
+	g.required = max(g.required, f.observation.Required[t.ID])
 	return true
 }
 
@@ -165,7 +165,7 @@ func (inv *Invoice) foldable(network chain.ID, t chain.Transfer) bool {
 		return false
 	}
 	m, known := inv.Method(network, t.Asset)
-	if !known { // no price is known
+	if !known { // without a price, less than a hundredth of a coin is small
 		unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(t.Amount.Currency().Decimals)), nil)
 		return new(big.Int).Mul(t.Amount.Minor(), big.NewInt(100)).Cmp(unit) < 0
 	}
@@ -191,7 +191,7 @@ func (f *fold) apply() {
 	for id, g := range f.groups {
 		required[id] = g.required
 	}
-	observation := f.o
+	observation := f.observation
 	observation.Required = required
 	lost, gained := map[recipient]money.Amount{}, map[recipient]money.Amount{}
 	known := map[string]bool{}
@@ -282,13 +282,13 @@ func (inv *Invoice) settleFolds(o Observation) {
 			continue
 		}
 		class := key(*t)
-		at, found := settled[class]
+		target, found := settled[class]
 		if !found {
 			t.ID = settledPrefix + strings.TrimPrefix(t.ID, foldedPrefix)
 			settled[class] = i
 			continue
 		}
-		inv.Transfers[at].merge(*t)
+		inv.Transfers[target].merge(*t)
 		merged[i] = true
 	}
 	if len(merged) == 0 {

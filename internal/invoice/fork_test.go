@@ -15,6 +15,7 @@ import (
 // blocks are the hashes of a test chain by height.
 type blocks []string
 
+// snapshot returns the result of a scan above a height, without transfers.
 func (b blocks) snapshot(from int64) chain.Snapshot {
 	s := chain.Snapshot{
 		Started: noon, Blocks: map[int64]string{}, Unconfirmed: chain.None,
@@ -27,6 +28,7 @@ func (b blocks) snapshot(from int64) chain.Snapshot {
 	return s
 }
 
+// mine appends blocks. Their hashes begin with a name.
 func (b *blocks) mine(name string, count int) {
 	for range count {
 		*b = append(*b, fmt.Sprint(name, len(*b)))
@@ -94,7 +96,7 @@ func TestForks_are_bounded(t *testing.T) {
 		progress = progress.After(b.snapshot(60+int64(i)), int64(i)+300)
 	}
 	if len(progress.Forks) != 0 {
-		t.Errorf("%d forks are stored long after", len(progress.Forks))
+		t.Errorf("%d forks are stored after 200 snapshots without a reorganisation, want none", len(progress.Forks))
 	}
 	if last := progress.Recent[31]; last.Height != int64(len(b)-1) || last.Hash != b[last.Height] {
 		t.Errorf("the newest block is %+v", last)
@@ -116,7 +118,7 @@ func TestFork_below_the_stored_blocks_is_not_known(t *testing.T) {
 
 // A block above the scanned range left the chain together with the blocks below it, and has the
 // same fork point.
-func TestBlocks_above_one_that_left_have_its_fork_point(t *testing.T) {
+func TestBlocks_above_a_block_that_left_have_the_same_fork_point(t *testing.T) {
 	t.Parallel()
 	var b blocks
 	b.mine("a", 104)
@@ -167,15 +169,11 @@ func TestFork_ends_when_its_block_returns(t *testing.T) {
 // fork point is lower than the block that left.
 func TestFork_point_is_below_its_block_if_endpoints_contradict_each_other(t *testing.T) {
 	t.Parallel()
-	show := func(hashes ...string) chain.Snapshot {
-		s := blocks(hashes).snapshot(0)
-		return s
-	}
 	progress := invoice.Progress{}
 	for n := range 20 { // each of the two blocks is shown only while the other block is replaced
 		hashes := []string{"g", "a", "m", "b"}
 		hashes[1+n%2*2] = "x"
-		progress = progress.After(show(hashes...), int64(n)+1)
+		progress = progress.After(blocks(hashes).snapshot(0), int64(n)+1)
 	}
 	for _, f := range progress.Forks {
 		if f.At.Height >= f.Left.Height {

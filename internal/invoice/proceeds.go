@@ -164,9 +164,9 @@ func (s *Service) UpdateSales(ctx context.Context, id string, decide func(*Invoi
 func salesSummary(inv *Invoice) string {
 	var b strings.Builder
 	for i := range inv.Sales {
-		c := &inv.Sales[i]
-		s := c.Sold()
-		fmt.Fprintln(&b, c.State, c.Reason, s.Sold, s.Euro, s.Fee)
+		sale := &inv.Sales[i]
+		total := sale.Sold()
+		fmt.Fprintln(&b, sale.State, sale.Reason, total.Sold, total.Euro, total.Fee)
 	}
 	return b.String()
 }

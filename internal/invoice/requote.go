@@ -35,7 +35,7 @@ func (s *Service) Requote(ctx context.Context, id string, actor Actor, seen int)
 		return nil, fmt.Errorf("requote: %w", err)
 	}
 	rates := s.rates()
-	return s.updateAt(ctx, id, Lease{}, progress, func(inv *Invoice) error {
+	return s.updateWithProgress(ctx, id, Lease{}, progress, func(inv *Invoice) error {
 		if seen > 0 && seen < len(inv.Quotes) {
 			return nil
 		}

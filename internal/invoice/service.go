@@ -244,11 +244,11 @@ func (s *Service) update(ctx context.Context, id string, lease Lease, decide fun
 	if err != nil {
 		return nil, err
 	}
-	return s.updateAt(ctx, id, lease, progress, decide)
+	return s.updateWithProgress(ctx, id, lease, progress, decide)
 }
 
-// updateAt is update with a given progress of the networks.
-func (s *Service) updateAt(ctx context.Context, id string, lease Lease, progress map[chain.ID]Progress, decide func(*Invoice) error) (*Invoice, error) {
+// updateWithProgress is update with a given progress of the networks.
+func (s *Service) updateWithProgress(ctx context.Context, id string, lease Lease, progress map[chain.ID]Progress, decide func(*Invoice) error) (*Invoice, error) {
 	var from, to Status
 	var version int64
 	inv, err := s.storage.UpdateInvoice(ctx, id, lease, func(inv *Invoice) error {
@@ -312,7 +312,7 @@ func (s *Service) applyChange(inv, before *Invoice, progress map[chain.ID]Progre
 	}
 	ignored := inv.ignoredTransfers(l)
 	list := eventTypesOf(before, inv, ignored)
-	if len(list) == 0 && !visible(before, inv, ignored) {
+	if len(list) == 0 && !isVisible(before, inv, ignored) {
 		return
 	}
 	inv.Version++
@@ -321,8 +321,8 @@ func (s *Service) applyChange(inv, before *Invoice, progress map[chain.ID]Progre
 	}
 }
 
-// visible reports whether a page shows a change that causes no event.
-func visible(before, after *Invoice, ignored map[string]bool) bool {
+// isVisible reports whether a page shows a change that causes no event.
+func isVisible(before, after *Invoice, ignored map[string]bool) bool {
 	if before.Clock != after.Clock || before.RefundAddress != after.RefundAddress || !before.AcceptedAt.Equal(after.AcceptedAt) {
 		return true
 	}
@@ -408,7 +408,7 @@ func (s *Service) Observe(ctx context.Context, lease Lease, snapshot chain.Snaps
 	group.SetLimit(maxConcurrentUpdates)
 	for id, o := range observations {
 		group.Go(func() error {
-			_, err := s.updateAt(ctx, id, lease, progress, func(inv *Invoice) error {
+			_, err := s.updateWithProgress(ctx, id, lease, progress, func(inv *Invoice) error {
 				o.Market, o.Forks = s.market(inv), reached.Forks
 				inv.Observe(o)
 				return nil

@@ -18,21 +18,21 @@ func (s *shop) wantSums(after string, want ...string) {
 	s.t.Helper()
 	all, _, err := s.store.Invoices(s.t.Context(), invoice.Filter{MerchantID: "m", Mode: invoice.Test}, invoice.Position{}, 100)
 	s.must(err)
-	by := map[string]report.Sum{}
+	sumByKey := map[string]report.Sum{}
 	key := func(d report.Day, asset string, c money.Currency) string {
 		return fmt.Sprint(d, " ", c.Code, " ", asset)
 	}
 	for _, inv := range all {
 		if inv.State.Status == invoice.Paid {
 			k := key(report.DayOf(inv.State.PaidAt, time.UTC), inv.State.PaidAsset, inv.Terms.Price.Currency())
-			by[k] = by[k].Add(report.SumOf(inv.Summary()))
+			sumByKey[k] = sumByKey[k].Add(report.SumOf(inv.Summary()))
 		}
 	}
-	text := func(k string, d report.Sum) string {
-		return fmt.Sprintf("%s: %d received %s missing %s", k, d.Invoices, d.Received, d.Missing())
+	text := func(k string, sum report.Sum) string {
+		return fmt.Sprintf("%s: %d received %s missing %s", k, sum.Invoices, sum.Received, sum.Missing())
 	}
 	computed, stored := []string{}, []string{}
-	for k, sum := range by {
+	for k, sum := range sumByKey {
 		computed = append(computed, text(k, sum))
 	}
 	slices.Sort(computed)

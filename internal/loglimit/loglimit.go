@@ -82,7 +82,7 @@ func (c *causes) admit(why cause) (omitted int, ok bool) {
 	defer c.mu.Unlock()
 	now := c.now()
 	e := c.logged[why]
-	if e != nil && now.Sub(e.at) < interval && !now.Before(e.at) {
+	if e != nil && now.Sub(e.at) < interval && !now.Before(e.at) { // a clock that was set back omits nothing
 		e.omitted++
 		return 0, false
 	}

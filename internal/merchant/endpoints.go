@@ -34,7 +34,8 @@ type EndpointStorage interface {
 	// or ErrNotFound.
 	Delivery(ctx context.Context, endpointID, eventID string) (Delivery, []Attempt, error)
 	// Resend schedules an event for an endpoint as a new delivery, whether or not the endpoint
-	// wants its type, and without waiting for older events of its invoice. It may return ErrNotFound.
+	// wants its type, and without waiting for older events of its invoice. It returns
+	// ErrNotFound if there is no such event.
 	Resend(ctx context.Context, e Endpoint, eventID string, at time.Time) error
 	// ResendAfter reads the first limit events after a position and schedules the events of the types
 	// that the endpoint wants, as Resend does. It returns their number and the position after which to

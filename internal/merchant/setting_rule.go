@@ -95,5 +95,28 @@ func setZone(p *PaymentSettings, text string) (string, error) {
 	return p.Zone, nil
 }
 
+// PersonalDataKept is the value of SettingPersonalData with which nothing is removed.
+const PersonalDataKept = "off"
+
+const (
+	// ProposedPersonalDataMonths is the period that the form for the payment settings proposes.
+	ProposedPersonalDataMonths = 24
+	// minPersonalDataMonths is longer than the events of an invoice, which have the same data, are stored after its end.
+	minPersonalDataMonths = 3
+	maxPersonalDataMonths = 600
+)
+
+func setPersonalDataMonths(p *PaymentSettings, text string) (string, error) {
+	if text == PersonalDataKept {
+		return text, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < minPersonalDataMonths || n > maxPersonalDataMonths {
+		return "", fmt.Errorf("must be %s, or a whole number of months from %d to %d", PersonalDataKept, minPersonalDataMonths, maxPersonalDataMonths)
+	}
+	p.PersonalDataMonths = n
+	return strconv.Itoa(n), nil
+}
+
 // words splits a list at commas and white space.
 func words(list string) []string { return strings.Fields(strings.ReplaceAll(list, ",", " ")) }

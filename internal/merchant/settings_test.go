@@ -157,6 +157,10 @@ func TestPaymentSettings_Relaxes(t *testing.T) {
 		"a larger limit of short acceptance":   {nil, choices{"short_amount": "20.01"}, true},
 		"no acceptance of short payments":      {nil, choices{"short_percent": "0"}, false},
 		"acceptance of short payments allowed": {choices{"short_percent": "0"}, nil, true},
+		"personal data are removed":            {nil, choices{"personal_data_months": "24"}, true},
+		"personal data are removed earlier":    {choices{"personal_data_months": "24"}, choices{"personal_data_months": "23"}, true},
+		"personal data are removed later":      {choices{"personal_data_months": "24"}, choices{"personal_data_months": "36"}, false},
+		"personal data are kept":               {choices{"personal_data_months": "24"}, choices{"personal_data_months": "off"}, false},
 	} {
 		old, err := merchant.Overrides(nil).Effective(tt.old)
 		if err != nil {

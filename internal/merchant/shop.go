@@ -106,7 +106,7 @@ func NameKey(name string) string {
 // path of a page.
 const idPrefix = "m_"
 
-// maxID is the largest number of letters and digits of a name that its ID has.
+// maxID is the largest length of an ID without idPrefix.
 const maxID = 24
 
 // idFromName returns the ID of a merchant with a name, from the letters a to z and the digits of the name.

@@ -70,12 +70,12 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 		return Network{}, err
 	}
 	scanner := ethereum.Watch(ethereum.New(params), q, now)
-	scanner.OnTokenFault = func(d ethereum.TokenFault) {
-		log.Error("token left out", "network", params.ID, "asset", d.Asset, "reason", d.Text)
+	scanner.OnTokenFault = func(fault ethereum.TokenFault) {
+		log.Error("token left out", "network", params.ID, "asset", fault.Asset, "reason", fault.Text)
 	}
-	for _, d := range scanner.TokenFaults() {
-		if d.Unreadable {
-			log.Warn("token left out", "network", params.ID, "asset", d.Asset, "reason", d.Text)
+	for _, fault := range scanner.TokenFaults() {
+		if fault.Unreadable {
+			log.Warn("token left out", "network", params.ID, "asset", fault.Asset, "reason", fault.Text)
 		}
 	}
 	if len(scanner.Assets()) == 0 {

@@ -98,20 +98,20 @@ func offReason(c config.Config, n Network, a chain.Asset) string {
 		if c.Unwatched {
 			return ""
 		}
-		return "the network " + n.Unwatched()
+		return "the network " + n.UnwatchedReason()
 	}
 	e, isEVM := n.Network.(EVM)
 	if !isEVM {
 		return ""
 	}
-	for _, d := range e.TokenFaults() {
-		if d.Asset != a.Code {
+	for _, fault := range e.TokenFaults() {
+		if fault.Asset != a.Code {
 			continue
 		}
-		if d.Unreadable {
+		if fault.Unreadable {
 			return balancesReason(n.Setting)
 		}
-		return d.Text
+		return fault.Text
 	}
 	if a.Policy.Balance && !e.Quorum.QueryableByAddress() {
 		return balancesReason(n.Setting)
@@ -141,8 +141,8 @@ func (m Methods) String() string {
 	return text
 }
 
-// Why describes the reasons of the groups of methods that are off.
-func (m Methods) Why() string {
+// OffReasons describes the reasons of the groups of methods that are off.
+func (m Methods) OffReasons() string {
 	var groups []string
 	for _, o := range m.Off {
 		groups = append(groups, strings.Join(o.Codes, ", ")+": "+o.Reason)

@@ -21,7 +21,7 @@ func Remedies(setting string) string {
 	return "name a node of your own in " + setting + " as trusted:http://…, or set " + addressQueries + "=on, which lets public endpoints learn " + addressCost
 }
 
-// Unwatched describes why a network that is not watched is not offered, and how that can be changed.
-func (n Network) Unwatched() string {
+// UnwatchedReason describes why a network that is not watched is not offered, and how that can be changed.
+func (n Network) UnwatchedReason() string {
 	return "is not offered, because it is not watched; " + n.Setting + " switches it on"
 }

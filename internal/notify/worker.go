@@ -60,8 +60,8 @@ type Worker struct {
 	running  map[Channel]chan struct{} // holds an element for each running attempt
 	attempts sync.WaitGroup
 	failures map[string]*logonce.Failure // of each step
-	watched  time.Time
-	timeout  time.Duration // of an attempt
+	watched  time.Time                   // last check of faults and summaries
+	timeout  time.Duration               // of an attempt
 }
 
 // New returns a new Worker.

@@ -84,8 +84,8 @@ func ParseKeys(text string) ([]Trusted, error) {
 	if len(text) > maxList {
 		return nil, fmt.Errorf("list of keys is longer than %d bytes: %w", maxList, ErrKey)
 	}
-	rows, list := strings.CutPrefix(text, listHead+"\n")
-	if !list {
+	rows, isList := strings.CutPrefix(text, listHead+"\n")
+	if !isList {
 		k, err := ParsePublicKey(text)
 		return []Trusted{{Public: k}}, err
 	}
@@ -103,8 +103,8 @@ func ParseKeys(text string) ([]Trusted, error) {
 
 // parseRow parses "KEY since TIME" or "KEY since TIME until TIME".
 func parseRow(words []string) (k Trusted, err error) {
-	form := len(words) == 3 && words[1] == "since" || len(words) == 5 && words[1] == "since" && words[3] == "until"
-	if !form {
+	isRow := len(words) == 3 && words[1] == "since" || len(words) == 5 && words[1] == "since" && words[3] == "until"
+	if !isRow {
 		return k, ErrKey
 	}
 	if k.Public, err = ParsePublicKey(words[0]); err != nil {

@@ -151,7 +151,7 @@ type fixture struct {
 }
 
 func newFixture() *fixture {
-	f := &fixture{a: &scriptedSource{name: "a"}, b: &scriptedSource{name: "b"}, c: &scriptedSource{name: "c"}, ecb: &scriptedSource{name: "ecb"}, clock: clocktest.At(recordedAt)}
+	f := &fixture{a: &scriptedSource{name: "a"}, b: &scriptedSource{name: "b"}, c: &scriptedSource{name: "c"}, ecb: &scriptedSource{name: "ecb"}, clock: clocktest.New(recordedAt)}
 	f.Table = rates.NewTable(rates.Config{
 		Exchanges: []rates.Source{f.a, f.b, f.c}, Reference: f.ecb,
 		Every: 30 * time.Second, ReferenceEvery: 4 * time.Hour, EuroFloor: decimal.RequireFromString("0.98"),

@@ -12,7 +12,7 @@ type Day int64
 // the zone's clock shows, except where the clock was set back over midnight after it had shown the next day.
 func DayOf(t time.Time, zone *time.Location) Day {
 	d := dateDay(t.In(zone).Date())
-	if offset(t.Add(-offsetMargin), zone) > offset(t, zone) { // set back over midnight, the clock may show the day before
+	if offset(t.Add(-offsetMargin), zone) > offset(t, zone) { // a clock that was set back over midnight may show the date of the day before
 		for !(d + 1).Start(zone).After(t) {
 			d++
 		}

@@ -91,8 +91,8 @@ func NewPeriod(first, last Day) (Period, error) {
 }
 
 // Previous returns the period before: the month before a month, the quarter before a quarter, the year
-// before a year, otherwise as many days. If the period is not over today, the previous one ends after as many
-// days, so that both are comparable.
+// before a year, otherwise as many days. If the period has not ended today, the previous one is shortened to the
+// number of days until today, so that both are comparable.
 func (p Period) Previous(today Day) Period {
 	before := p.preceding()
 	if done := today + 1 - p.From; done > 0 && done < p.To-p.From {

@@ -286,7 +286,7 @@ func TestWorker_several_processes_sell_once(t *testing.T) {
 		for _, name := range []string{"kraken", "bitstamp"} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				t.Parallel()
-				f := newFixture(t, newURL(t), clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)), name)
+				f := newFixture(t, newURL(t), clocktest.New(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)), name)
 				var ids []string
 				for range 12 {
 					ids = append(ids, f.createPaid().ID)

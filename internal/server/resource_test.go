@@ -288,7 +288,7 @@ func TestExport_is_complete_and_streamed(t *testing.T) {
 	if w.largest > 8<<10 {
 		t.Errorf("largest write = %d bytes, want at most 8 KiB", w.largest)
 	}
-	if got := f.storage.Asked(); !slices.Equal(got, []int{100, 100, 100}) {
+	if got := f.storage.PageLimits(); !slices.Equal(got, []int{100, 100, 100}) {
 		t.Errorf("page sizes = %v, want three of 100", got)
 	}
 }
@@ -311,7 +311,7 @@ func TestExport_CSV_is_complete_and_streamed(t *testing.T) {
 	if w.largest > 8<<10 {
 		t.Errorf("largest write = %d bytes, want at most 8 KiB", w.largest)
 	}
-	if got := f.storage.Asked(); !slices.Equal(got, []int{200, 200, 200}) {
+	if got := f.storage.PageLimits(); !slices.Equal(got, []int{200, 200, 200}) {
 		t.Errorf("page sizes = %v, want three of 200", got)
 	}
 }

@@ -19,7 +19,7 @@ func (s *Storage) UpdateAttempts(ctx context.Context, subject string, now time.T
 		if _, err := q.ExecContext(ctx, "DELETE FROM sign_in_attempts WHERE last_at < $1 AND subject <> $2", now.Add(-attemptsTTL).UnixMilli(), subject); err != nil {
 			return nil, fmt.Errorf("delete old attempts: %w", err)
 		}
-		// The row exists before it is locked, so that concurrent first attempts wait for each other.
+		// The row is written before it is locked, so that concurrent first attempts wait for each other.
 		if _, err := q.ExecContext(ctx, "INSERT INTO sign_in_attempts (subject, failures) VALUES ($1, 0) ON CONFLICT DO NOTHING", subject); err != nil {
 			return nil, fmt.Errorf("write attempts: %w", err)
 		}

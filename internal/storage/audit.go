@@ -117,7 +117,7 @@ func (s *Storage) AuditLog(ctx context.Context, before int64, limit int) ([]audi
 	return readAll(ctx, s, "read audit log", readEntry, "SELECT "+entryColumns+" FROM audit_log WHERE number < $1 ORDER BY number DESC LIMIT $2", before, limit)
 }
 
-// securityActions are the actions of the index audit_log_of_security, in its form.
+// securityActions are the actions of the index audit_log_of_security, written as in the definition of the index.
 const securityActions = `('wallet.added', 'wallet.replaced', 'wallet.removed',
 	'account.created', 'account.removed', 'account.roles_changed', 'account.recovery_created', 'account.recovered',
 	'account.password_set', 'account.password_removed', 'account.passkey_added', 'account.passkey_removed')`
@@ -169,8 +169,8 @@ func (s *Storage) VerifyAuditLog(ctx context.Context) (audit.Head, error) {
 	return head, s.raiseMark(ctx, mark, head)
 }
 
-// Restored prepares a restored database for use. The end of its audit log becomes the mark, which may be
-// that of a later entry. Sessions and tickets are removed: they may have ended or been used since the
+// Restored prepares a restored database for use. The end of its audit log becomes the mark, because the
+// former mark may be that of a later entry. Sessions and tickets are removed: they may have ended or been used since the
 // backup. The restore is an entry of the log.
 func (s *Storage) Restored(ctx context.Context) error {
 	head, err := answer(ctx, s.read, auditHead)

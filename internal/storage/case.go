@@ -18,7 +18,10 @@ type caseFacts struct {
 }
 
 func (r invoiceRow) caseFacts() caseFacts {
-	return caseFacts{r.status, r.exceptions, r.overpaid, r.accepted, r.received, r.refund, r.paid, r.due, r.refunds, r.expiresAt, r.decided, r.refundAsked}
+	return caseFacts{
+		status: r.status, exceptions: r.exceptions, overpaid: r.overpaid, accepted: r.accepted, received: r.received, refund: r.refund,
+		paid: r.paid, due: r.due, refunds: r.refunds, expiresAt: r.expiresAt, decided: r.decided, refundAsked: r.refundAsked,
+	}
 }
 
 // saveCase deletes the snooze of an invoice if its facts have changed, and writes that it has stopped waiting for a

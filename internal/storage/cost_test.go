@@ -26,8 +26,8 @@ import (
 	"chequer/internal/storage"
 )
 
-// An invoice of eight methods on four networks is a row, its event and four destinations, because methods
-// share destinations.
+// An invoice of eight methods on four networks is stored as one row of invoices, one event and four
+// destinations, because methods share destinations.
 func TestCreateInvoice_writes_few_rows_with_few_statements(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		service, capture := watchedService(t, s, url)
@@ -99,9 +99,9 @@ func TestCreateInvoice_changes_few_pages(t *testing.T) {
 	}
 }
 
-// maxFinished returns the number of bytes that a paid invoice may take, once its events are
+// maxPaidBytes returns the number of bytes that a paid invoice may take, once its events are
 // deleted. PostgreSQL adds 24 bytes to each row and 8 to each entry of an index.
-func maxFinished(url string) int {
+func maxPaidBytes(url string) int {
 	if strings.HasPrefix(url, "postgres") {
 		return 4500
 	}
@@ -126,8 +126,8 @@ func TestInvoice_takes_little_space(t *testing.T) {
 		before := pay(100)
 		got := (pay(count) - before) / count
 		t.Logf("%d bytes for an invoice", got)
-		if maximum := maxFinished(url); got > maximum {
-			t.Errorf("a finished invoice takes %d bytes, want at most %d", got, maximum)
+		if maximum := maxPaidBytes(url); got > maximum {
+			t.Errorf("a paid invoice takes %d bytes, want at most %d", got, maximum)
 		}
 	})
 }
@@ -146,7 +146,7 @@ func TestOpenMethods_reads_only_open_invoices(t *testing.T) {
 		}
 		defer conn.Close()
 		p := explain(t, conn, storage.Statement{Text: storage.OpenMethods})
-		// The order of the invoices is irrelevant here, so PostgreSQL may collect their places first.
+		// The order of the invoices is irrelevant here, so PostgreSQL may first collect the positions of their rows.
 		p.refused = slices.DeleteFunc(p.refused, func(r string) bool { return r == "Bitmap Index Scan invoices_to_check" })
 		if len(p.refused) > 0 || len(p.indexes) > 0 && !slices.Contains(p.indexes, "invoices_to_check") {
 			t.Errorf("the plan has %q and uses %q, want invoices_to_check", p.refused, p.indexes)

@@ -17,7 +17,7 @@ import (
 // addend is the part of the sums of days that one invoice adds. It is zero for an invoice that is not paid.
 type addend struct {
 	merchantID, mode            string
-	at                          int64 // in Unix milliseconds
+	paidAt                      int64 // in Unix milliseconds
 	currency                    string
 	decimals                    int64
 	paidAsset, origin, originID string
@@ -29,7 +29,10 @@ func (r invoiceRow) addend() addend {
 	if !r.paidAt.Valid {
 		return addend{}
 	}
-	return addend{r.merchantID, r.mode, r.paidAt.V, r.currency, r.decimals, r.paidAsset, r.origin, r.originID, r.price, r.paid}
+	return addend{
+		merchantID: r.merchantID, mode: r.mode, paidAt: r.paidAt.V, currency: r.currency, decimals: r.decimals,
+		paidAsset: r.paidAsset, origin: r.origin, originID: r.originID, price: r.price, received: r.paid,
+	}
 }
 
 // dayRow identifies a row of day_sums.
@@ -59,7 +62,7 @@ type daySums map[dayRow]daySum
 
 // add adds an invoice n times to a generation whose days are those of a zone; n may be -1.
 func (d daySums) add(a addend, generation int64, zone *time.Location, n int64) {
-	day := int64(report.DayOf(utc(a.at), zone))
+	day := int64(report.DayOf(utc(a.paidAt), zone))
 	row := dayRow{a.merchantID, generation, a.mode, day, a.currency, a.decimals, a.paidAsset, a.origin, a.originID}
 	s := d[row]
 	s.invoices += n
@@ -68,7 +71,8 @@ func (d daySums) add(a addend, generation int64, zone *time.Location, n int64) {
 	d[row] = s
 }
 
-// save writes the changes in one order, so that no two transactions wait for each other on PostgreSQL.
+// save writes the changes in the order of the primary key, so that no two transactions wait for each other on
+// PostgreSQL.
 func (d daySums) save(ctx context.Context, q querier) error {
 	order := slices.SortedFunc(maps.Keys(d), dayRow.compare)
 	for _, r := range order {

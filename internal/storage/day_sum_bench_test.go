@@ -58,12 +58,12 @@ func BenchmarkDaySums(b *testing.B) {
 						if err != nil {
 							b.Fatal(err)
 						}
-						var all int64
+						var invoices int64
 						for _, d := range slices.Concat(got.Current, got.Previous) {
-							all += d.Invoices
+							invoices += d.Invoices
 						}
-						if all != manyPaid {
-							b.Fatalf("the sums have %d invoices", all)
+						if invoices != manyPaid {
+							b.Fatalf("the sums have %d invoices, want %d", invoices, manyPaid)
 						}
 					}
 					b.ReportMetric(float64(time.Since(started).Microseconds())/1000/reads, fmt.Sprintf("ms/year(origins=%v)", origins))

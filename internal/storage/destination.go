@@ -39,8 +39,8 @@ func destinationsOf(inv *invoice.Invoice, position int64) []destinationRow {
 			r.account = newAccount(position, m.Birth)
 		}
 	}
-	for _, e := range inv.OtherNetworks {
-		add(e.Network, e.Script, e.Index)
+	for _, n := range inv.OtherNetworks {
+		add(n.Network, n.Script, n.Index)
 	}
 	return rows
 }
@@ -197,7 +197,7 @@ func (s *Storage) UnusedInARow(ctx context.Context, w merchant.Wallet, network c
 			highestUsed = max(highestUsed, d.index)
 		}
 	}
-	return highest - max(highestUsed, lowest-1), nil
+	return highest - max(highestUsed, lowest-1), nil // from lowest on if none is used
 }
 
 // newestDestinations is the statement of UnusedInARow. It omits the indexes from the wallet's next index on: a process

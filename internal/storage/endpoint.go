@@ -156,11 +156,11 @@ func (s *Storage) UpdateEndpoint(ctx context.Context, merchantID, id string, cha
 			return e, err
 		}
 		entry := audit.Change{MerchantID: merchantID, Action: "endpoint.changed", Subject: id}
-		was := endpointFields(e)
+		fieldsBefore := endpointFields(e)
 		if err := change(&e); err != nil {
 			return e, err
 		}
-		entry = entry.Diff(was, endpointFields(e))
+		entry = entry.Diff(fieldsBefore, endpointFields(e))
 		r := sealEndpoint(s.box, e)
 		_, err = q.ExecContext(ctx, `
 			UPDATE endpoints SET url = $2, key = $3, secret = $4, next_key = $5, next_secret = $6, events = $7, paused = $8, archived_at = $9, mac = $10

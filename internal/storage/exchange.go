@@ -131,11 +131,11 @@ func (s *Storage) UpdateExchangeAccount(ctx context.Context, merchantID string, 
 			return a, err
 		}
 		entry := audit.Change{MerchantID: merchantID, Action: "exchange_account.changed", Subject: a.ID}
-		was := exchangeFields(a)
+		fieldsBefore := exchangeFields(a)
 		if err := change(&a); err != nil {
 			return a, err
 		}
-		entry = entry.Diff(was, exchangeFields(a))
+		entry = entry.Diff(fieldsBefore, exchangeFields(a))
 		if !a.ArchivedAt.IsZero() {
 			entry.Action = "exchange_account.removed"
 			if err := checkNotBusy(ctx, q, a); err != nil {

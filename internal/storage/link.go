@@ -132,10 +132,10 @@ func addLinkUse(ctx context.Context, q querier, l invoice.LinkUse, inv invoiceRo
 // updateLinkUses counts an invoice of a link whose status changed. On PostgreSQL the row of the link is locked before
 // those of tallies.
 func updateLinkUses(ctx context.Context, q querier, before, after invoiceRow) error {
-	switch was, is := usesLink(before.status), usesLink(after.status); {
-	case was == is || after.origin != string(invoice.FromLink):
+	switch usedBefore, usesNow := usesLink(before.status), usesLink(after.status); {
+	case usedBefore == usesNow || after.origin != string(invoice.FromLink):
 		return nil
-	case is:
+	case usesNow:
 		return addToLinkUses(ctx, q, after.originID, after, 1)
 	default:
 		return addToLinkUses(ctx, q, after.originID, after, -1)

@@ -11,7 +11,7 @@ import (
 
 // SaveProgress implements watcher.Storage.
 func (s *Storage) SaveProgress(ctx context.Context, lease invoice.Lease, p invoice.Progress) error {
-	defer s.progressCache.forget()
+	defer s.progressCache.invalidate()
 	return s.change(ctx, "save progress of "+string(lease.Network), invoice.ErrFenced, `
 		UPDATE networks SET
 			sequence = $3, cursor_height = $4, cursor_hash = $5, tip_height = $6, tip_hash = $7,

@@ -18,7 +18,7 @@ type progressCache struct {
 	mu       sync.Mutex
 	saves    int64 // number of saves by this process
 	progress map[chain.ID]invoice.Progress
-	readAt   time.Time // start of that read; zero = nothing is cached
+	readAt   time.Time // start of the last read; zero = nothing is cached
 }
 
 // RecentProgress implements invoice.Storage.
@@ -42,8 +42,8 @@ func (s *Storage) RecentProgress(ctx context.Context) (map[chain.ID]invoice.Prog
 	return progress, nil
 }
 
-// forget clears the cache after progress was saved.
-func (c *progressCache) forget() {
+// invalidate clears the cache after progress was saved.
+func (c *progressCache) invalidate() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.saves++

@@ -142,13 +142,13 @@ func saveTransfers(ctx context.Context, q querier, before, after []transferRow) 
 	var added []transferRow
 	for _, row := range after {
 		key := [2]string{row.network, row.id}
-		was, isKnown := known[key]
+		stored, isKnown := known[key]
 		delete(known, key)
 		if !isKnown {
 			added = append(added, row)
 			continue
 		}
-		if row != was {
+		if row != stored {
 			if err := row.update(ctx, q); err != nil {
 				return fmt.Errorf("write transfer %s: %w", row.id, err)
 			}

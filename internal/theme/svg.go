@@ -117,6 +117,7 @@ type cleaner struct {
 	done       bool // the root element has ended
 }
 
+// run reads all tokens.
 func (c *cleaner) run() error {
 	for {
 		token, err := c.tokens.RawToken()
@@ -126,7 +127,7 @@ func (c *cleaner) run() error {
 		if err != nil {
 			return fmt.Errorf("is not well-formed: %w", err)
 		}
-		if err := c.token(token); err != nil {
+		if err := c.process(token); err != nil {
 			return err
 		}
 	}
@@ -136,12 +137,13 @@ func (c *cleaner) run() error {
 	return nil
 }
 
-func (c *cleaner) token(token xml.Token) error {
+// process writes a token, or returns an error if it is not allowed.
+func (c *cleaner) process(token xml.Token) error {
 	switch t := token.(type) {
 	case xml.StartElement:
 		return c.startElement(t)
 	case xml.EndElement:
-		return c.end(t)
+		return c.endElement(t)
 	case xml.CharData:
 		if c.silent == 0 && len(bytes.TrimSpace(t)) > 0 {
 			return errors.New("has text outside its elements, which is not allowed in an SVG logo")
@@ -191,8 +193,8 @@ func (c *cleaner) startElement(t xml.StartElement) error {
 	return nil
 }
 
-// end writes the end of an element.
-func (c *cleaner) end(t xml.EndElement) error {
+// endElement writes the end of an element.
+func (c *cleaner) endElement(t xml.EndElement) error {
 	last := len(c.open) - 1
 	if last < 0 || c.open[last] != t.Name.Local || t.Name.Space != "" {
 		return fmt.Errorf("is not well-formed: </%s> ends nothing", word(prefixed(t.Name)))

@@ -34,7 +34,7 @@ func onEachEngine(t *testing.T, test func(t *testing.T, first, second *process, 
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url, c := newDatabase(t), clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC))
+			url, c := newDatabase(t), clocktest.New(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC))
 			first, second := newProcess(t, url, "one", c), newProcess(t, url, "two", c)
 			if err := first.store.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: c.Now()}}); err != nil {
 				t.Fatal(err)

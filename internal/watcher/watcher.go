@@ -88,7 +88,7 @@ func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 	if remaining := w.pausedUntil.Sub(w.Now()); remaining > 0 && remaining <= yieldTime { // otherwise the clock was set back
 		return false, nil
 	}
-	epoch, err := w.lease(ctx)
+	epoch, err := w.acquireLease(ctx)
 	if errors.Is(err, invoice.ErrFenced) {
 		if w.epoch != 0 {
 			w.index, w.epoch = newIndex(w.index), 0 // the new holder records what this index would miss
@@ -203,8 +203,8 @@ func (w *Watcher) scanFrom(ctx context.Context, from chain.Cursor) (chain.Snapsh
 	}
 }
 
-// lease takes or renews the lease.
-func (w *Watcher) lease(ctx context.Context) (epoch int64, err error) {
+// acquireLease takes or renews the lease.
+func (w *Watcher) acquireLease(ctx context.Context) (epoch int64, err error) {
 	return w.Storage.AcquireLease(ctx, w.Network.ID(), w.Holder, w.Now(), leaseTTL)
 }
 
@@ -223,7 +223,7 @@ func (w *Watcher) keepLease(ctx context.Context) (step context.Context, done fun
 				return
 			case <-tick.C:
 			}
-			if current, err := w.lease(step); errors.Is(err, invoice.ErrFenced) || err == nil && current != epoch {
+			if current, err := w.acquireLease(step); errors.Is(err, invoice.ErrFenced) || err == nil && current != epoch {
 				cancel(invoice.ErrFenced)
 			}
 		}

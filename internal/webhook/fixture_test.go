@@ -37,7 +37,7 @@ func onBoth(t *testing.T, test func(t *testing.T, f *fixture)) {
 	for name, newDatabase := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, newFixture(t, newDatabase(t), clocktest.At(noon)))
+			test(t, newFixture(t, newDatabase(t), clocktest.New(noon)))
 		})
 	}
 }

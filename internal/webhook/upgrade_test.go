@@ -50,7 +50,7 @@ func listenSwitching(t *testing.T) (url string, requested <-chan struct{}) {
 
 func TestWorker_ends_an_attempt_that_switches_protocols(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, storagetest.File(t), clocktest.At(noon))
+	f := newFixture(t, storagetest.File(t), clocktest.New(noon))
 	url, _ := listenSwitching(t)
 	e := f.endpoint(url)
 	f.createInvoice("a")
@@ -72,7 +72,7 @@ func TestWorker_ends_an_attempt_that_switches_protocols(t *testing.T) {
 
 func TestRun_ends_when_a_receiver_switches_protocols(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, storagetest.File(t), clocktest.At(noon))
+	f := newFixture(t, storagetest.File(t), clocktest.New(noon))
 	url, requested := listenSwitching(t)
 	f.endpoint(url)
 	f.createInvoice("a")

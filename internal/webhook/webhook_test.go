@@ -289,7 +289,7 @@ func TestWorker_stores_the_outcome_of_each_answer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFixture(t, storagetest.File(t), clocktest.At(noon))
+			f := newFixture(t, storagetest.File(t), clocktest.New(noon))
 			r := newReceiver(t)
 			r.reply = test.reply
 			e := f.endpoint(r.url)

@@ -38,8 +38,8 @@ func init() {
 // Names returns the names from which a person chooses: UTC, then one for each place, in alphabetical order.
 func Names() []string { return append([]string{UTC}, names...) }
 
-// Load returns the time zone with a name, such as Europe/Berlin. The case of letters does not matter. String returns
-// the name of the zone in the database. For equal names it returns the same pointer. The error is the rest of a sentence
+// Load returns the time zone with a name, such as Europe/Berlin. The case of letters does not matter. The String
+// method of the zone returns its name in the database. For equal names Load returns the same pointer. The error is the rest of a sentence
 // that begins with the name of a field.
 func Load(name string) (*time.Location, error) {
 	known, ok := spellings[strings.ToLower(name)]

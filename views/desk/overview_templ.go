@@ -541,7 +541,7 @@ func securityNotices(o Overview) templ.Component {
 	})
 }
 
-// firstSteps lists what a new shop has and lacks.
+// firstSteps lists the first steps of a new shop, each done or open.
 func firstSteps(o Overview) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

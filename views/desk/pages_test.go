@@ -223,7 +223,7 @@ func pages() map[string]templ.Component {
 			Facts:      []desk.Fact{{Name: "Description", Value: evil}},
 			Refunds:    []desk.RefundRow{refundRow()},
 			Snoozed:    desk.Snoozed{Text: evil, Undo: button},
-			Notes:      desk.Notes{Rows: []desk.Note{{Text: evil, Author: evil, Time: "2026-11-29T01:00:00Z", At: "01:00", Remove: "/desk/m/payments/i/notes/n/remove"}}, Action: "/desk/m/payments/i/notes", Field: lines("note")},
+			Notes:      desk.Notes{Rows: []desk.Note{{Text: evil, Author: evil, Time: "2026-11-29T01:00:00Z", At: "01:00", Remove: "/desk/m/payments/i/notes/n/remove"}}, Removed: evil, Action: "/desk/m/payments/i/notes", Field: lines("note")},
 			Deliveries: []desk.Delivery{resendable(button), {Type: evil, To: evil, State: desk.State{Text: "Delivered", Shape: "ok"}, Time: "2026-11-29T01:00:00Z", At: "01:00"}},
 		}),
 		"attention": desk.AttentionPage(desk.Attention{
@@ -268,7 +268,8 @@ func pages() map[string]templ.Component {
 			Rows: []desk.SellRow{{Name: evil, URL: "/desk/m/products/a/edit", Detail: evil, State: desk.State{Text: "On sale", Shape: "ok"}, Sold: "2", Revenue: "€2.00", Amount: "€1.00"}},
 		}),
 		"sell form": desk.SellFormPage(desk.SellForm{
-			Frame: f, Back: back, Heading: evil, State: desk.State{Text: "On sale", Shape: "ok"}, Problem: evil, Action: "/desk/m/products/a/edit", Version: evil,
+			Hidden: []desk.Hidden{{Name: evil, Value: evil}},
+			Frame:  f, Back: back, Heading: evil, State: desk.State{Text: "On sale", Shape: "ok"}, Problem: evil, Action: "/desk/m/products/a/edit", Version: evil,
 			Inputs: [][]desk.Input{{{Text: field("name")}}, {{Text: desk.Field{Name: "text", Label: "Text", Value: evil, Lines: 2, Error: "Wrong"}}, {Choice: choice}}}, Button: "Save",
 			Methods: desk.MethodChoice{Legend: "Methods", Hint: "Positions", Error: evil, Choices: []desk.Choice{{Name: "method-BTC", Label: "Bitcoin"}}},
 			Share:   share(), Facts: []desk.Fact{{Name: "Created", Value: evil}}, Toggle: button, Build: back, Sales: back, Remove: views.Link{Text: "Remove…", URL: "/desk/m/products/a/remove"},
@@ -319,7 +320,8 @@ func rendered(t *testing.T, page templ.Component) *goquery.Document {
 	return doc
 }
 
-// What every page has, and what none has.
+// Every page has one heading, a main part and a link to it. No page has inline scripts or styles, dead links or disabled
+// controls.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	for name, page := range pages() {
@@ -388,7 +390,7 @@ func checkForms(t *testing.T, doc *goquery.Document) {
 	})
 }
 
-// Texts of shops, shoppers and colleagues are shown as they are.
+// Texts of shops, shoppers and colleagues are shown as text: a page does not run a script in them.
 func TestPages_escape(t *testing.T) {
 	t.Parallel()
 	for name, page := range pages() {
@@ -422,9 +424,9 @@ func TestFrame(t *testing.T) {
 			t.Errorf("%s: %d of %q, want %d", tt.what, got, tt.selector, tt.want)
 		}
 	}
-	one := frame()
-	one.Shops, one.TestURL, one.Test, one.Search, one.Notice = one.Shops[:1], "", false, "", ""
-	if n := rendered(t, desk.RefusalPage(desk.Refusal{Frame: one})).Find("details.shop, .seg, .note, form.find").Length(); n != 0 {
+	single := frame()
+	single.Shops, single.TestURL, single.Test, single.Search, single.Notice = single.Shops[:1], "", false, "", ""
+	if n := rendered(t, desk.RefusalPage(desk.Refusal{Frame: single})).Find("details.shop, .seg, .note, form.find").Length(); n != 0 {
 		t.Errorf("%d parts for a second shop, a mode, a banner or a search, want none", n)
 	}
 }

@@ -28,9 +28,10 @@ type Payment struct {
 
 // Notes are the notes of the team about an invoice, oldest first, with the form for a new one.
 type Notes struct {
-	Rows   []Note
-	Action string
-	Field  Field
+	Rows    []Note
+	Removed string // states that earlier notes were removed
+	Action  string
+	Field   Field
 }
 
 // Note is a note of the team about an invoice.

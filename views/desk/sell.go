@@ -49,6 +49,7 @@ type SellForm struct {
 	Problem string
 	Action  string
 	Version string // that the form shows; empty for a new object
+	Hidden  []Hidden
 	Inputs  [][]Input
 	Methods MethodChoice
 	Button  string

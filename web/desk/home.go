@@ -14,11 +14,11 @@ var homeRoutes = []visit.Route{
 
 // home redirects to the first shop of the account, to the sign-in, or to the first run.
 func home(v *visit.Visit) error {
-	set, err := v.Accounts.SetUp(v.Request().Context())
+	isSetUp, err := v.Accounts.SetUp(v.Request().Context())
 	if err != nil {
 		return err
 	}
-	if !set {
+	if !isSetUp {
 		return v.Redirect(http.StatusSeeOther, v.Address("/desk/start"))
 	}
 	token := v.SessionToken()

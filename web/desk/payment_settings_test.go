@@ -150,10 +150,7 @@ func TestPaymentSettings_relaxed(t *testing.T) {
 	if got := f.choices(); len(got) != 1 {
 		t.Fatalf("without a confirmation the choices are %q", got)
 	}
-	var kept []string
-	ask.find(`form[action="/desk/shop/confirm"] input[type=hidden]`).Each(func(_ int, s *selection) {
-		kept = append(kept, s.AttrOr("name", ""), s.AttrOr("value", ""))
-	})
+	kept := ask.confirmFields()
 	answer := b.post("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", f.code("Maren"))...)
 	if answer.status != http.StatusTemporaryRedirect || answer.header.Get("Location") != settingsPath {
 		t.Fatalf("the confirmation answers %d to %q", answer.status, answer.header.Get("Location"))

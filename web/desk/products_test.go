@@ -137,7 +137,7 @@ func TestProducts_refuse(t *testing.T) {
 		"unknown question":  {"ask_note", "perhaps", "Ask for a note must be no, optional or required."},
 		"slug in use":       {"slug", "coffee", "Error: Slug is in use already."},
 		"slug with capital": {"slug", "Tea", "Error: Slug must have 1 to 64 letters a to z, digits and hyphens."},
-		"NUL":               {"description", "a\x01b", "Error: Description must not contain the invisible character U+0001."},
+		"control character": {"description", "a\x01b", "Error: Description must not contain the invisible character U+0001."},
 	} {
 		answer := b.post("/desk/shop/products/new", with(valid, tt.field, tt.value)...).want(http.StatusUnprocessableEntity, "Nothing was saved.")
 		if got := answer.fault(tt.field); got != tt.want {

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-// The page builds the code for a link and for a product, with the text of the account or with its own.
+// The page builds the code for a link and for a product, with a text that the account enters or with the default text.
 func TestStorefront(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -46,7 +46,7 @@ func TestStorefront(t *testing.T) {
 	}
 }
 
-// An item that is not in the list and a text that is no line are refused at their fields.
+// An item that is not in the list and a text that is not one line are refused at their fields.
 func TestStorefront_refuse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

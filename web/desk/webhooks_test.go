@@ -165,7 +165,7 @@ func TestWebhooks_change(t *testing.T) {
 	}
 }
 
-// Webhooks and deliveries of another shop do not exist, and unknown changes neither.
+// Webhooks and deliveries of another shop are not found, nor are unknown changes.
 func TestWebhooks_of_another_shop(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -190,8 +190,8 @@ func TestWebhooks_of_another_shop(t *testing.T) {
 	}
 }
 
-// The page of a webhook lists its deliveries by state, page by page, and one delivery with its attempts, which is
-// sent again.
+// The page of a webhook lists its deliveries by state, in several pages. The page of a delivery lists its attempts, and
+// sends it again.
 func TestWebhooks_deliveries(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -246,7 +246,7 @@ func TestWebhooks_deliveries(t *testing.T) {
 	f.attempt(e, 500)
 	b.get(test).want(http.StatusOK, "1. Status 500")
 	b.send(at + "/pause").leads(at + "?done=paused")
-	b.send(at+"/retry").want(http.StatusConflict, "")
+	b.send(at + "/retry").want(http.StatusConflict)
 	b.get(test).want(http.StatusOK, "The webhook is paused. The event is sent after it is resumed.")
 }
 

@@ -66,7 +66,7 @@ func (f Frame) Product(o Order, n int) views.Product {
 	return page
 }
 
-// askOrder adds the fields that the shopper fills in.
+// addOrderFields adds the fields that the shopper fills in.
 func (f Frame) addOrderFields(page *views.Product, o Order) {
 	p := o.Product
 	if p.MaxQuantity > 1 {

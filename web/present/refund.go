@@ -97,9 +97,8 @@ func keepsSurplus(r api.Resource) bool {
 
 // mayNeedRefund reports whether money may have to be refunded, or the merchant waits for an address.
 func mayNeedRefund(r api.Resource) bool {
-	waits := func(f api.Refund) bool { return f.State == "asked" && f.Address == "" }
 	switch {
-	case slices.ContainsFunc(r.Refunds, waits):
+	case slices.ContainsFunc(r.Refunds, waitsForAddress):
 		return true
 	case keepsSurplus(r) && !hasException(r, api.ExceptionLate):
 		return false
@@ -113,8 +112,15 @@ func mayNeedRefund(r api.Resource) bool {
 	return hasExtra(r) || hasException(r, api.ExceptionLate)
 }
 
-// receivedCurrencies returns the currencies of the payments on the network, each once. The first is chosen.
+// waitsForAddress reports whether the merchant waits for the address of a refund.
+func waitsForAddress(f api.Refund) bool { return f.State == "asked" && f.Address == "" }
+
+// receivedCurrencies returns the currencies of the payments for which a refund address can be given, each once. There are none
+// after the personal data of the shopper were removed, unless a refund waits for an address.
 func receivedCurrencies(r api.Resource, s pageContext) []views.Currency {
+	if r.PersonalDataRemovedAt != "" && r.RefundAddress == "" && !slices.ContainsFunc(r.Refunds, waitsForAddress) {
+		return nil
+	}
 	var list []views.Currency
 	for _, t := range r.Payments {
 		isRefundable := t.State != "dust" && isOnNetwork(t)

@@ -12,8 +12,8 @@ import (
 )
 
 // frameWithTheme returns the frame of pages in a theme.
-func frameWithTheme(l theme.Theme) present.Frame {
-	return frame(func(f *present.Frame) { f.Theme = present.NewTheme("/look/"+l.Hash(), l) })
+func frameWithTheme(merchantTheme theme.Theme) present.Frame {
+	return frame(func(f *present.Frame) { f.Theme = present.NewTheme("/look/"+merchantTheme.Hash(), merchantTheme) })
 }
 
 // A shop without a name is called "the shop" within a sentence, although the page's heading is "Checkout".

@@ -103,8 +103,8 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	if behind {
 		snapshot.Started = best.At
 	}
-	if known := snapshot.Tip.Time.Add(maxTipLag); known.Before(snapshot.Started) {
-		snapshot.Started = known
+	if knownUntil := snapshot.Tip.Time.Add(maxTipLag); knownUntil.Before(snapshot.Started) {
+		snapshot.Started = knownUntil
 	}
 	if accounts, ok := watched.(chain.Accounts); ok && s.balances != nil {
 		tip := s.view.base

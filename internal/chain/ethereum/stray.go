@@ -31,7 +31,7 @@ type strayState struct {
 	readAtTime time.Time // of the last reading
 	next       int       // index of the next account read in turn, oldest first
 	// read is the block at which an account last held no more than is recorded, by script.
-	// spent are the accounts whose balance rose without a transfer that is found, because they spent.
+	// spent are the accounts whose balance rose although no transfer was found: they have spent.
 	read  map[string]chain.Block
 	spent map[string]bool
 }
@@ -70,7 +70,7 @@ func (b *balances) readStrays(ctx context.Context, s *chain.Snapshot, tip Header
 func (b *balances) selectRisen(tip Header, accounts []*account) (risen []*account) {
 	for _, a := range accounts {
 		switch {
-		case !a.risen():
+		case !a.hasRisen():
 			b.strays.read[a.Script] = tip.Block
 		case len(risen) < maxStraysSearched && !b.strays.spent[a.Script]:
 			risen = append(risen, a)

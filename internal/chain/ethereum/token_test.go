@@ -46,7 +46,7 @@ func TestTokenFaults(t *testing.T) {
 			c.last().tokens[payee] = 1_000_000
 			s := watch(p, c)
 			var reported []ethereum.TokenFault
-			s.OnTokenFault = func(d ethereum.TokenFault) { reported = append(reported, d) }
+			s.OnTokenFault = func(fault ethereum.TokenFault) { reported = append(reported, fault) }
 			got := scan(t, s, chain.Cursor{}, &fakeWatched{scripts: []string{payee}})
 
 			faults := s.TokenFaults()

@@ -288,7 +288,7 @@ func (v *view) snapshot(reached int, watched chain.Watched) chain.Snapshot {
 	canPass := true // whether the cursor may pass the records so far
 	for _, r := range records {
 		s.Blocks[r.Height] = r.Hash
-		canPass = canPass && r.Height <= s.Tip.Height-v.cursorLag && (isIdle || r.read == settled)
+		canPass = canPass && r.Height <= s.Tip.Height-v.cursorLag && (isIdle || r.read == readFinal)
 		if canPass {
 			s.Next = r.Cursor()
 		}

@@ -33,7 +33,7 @@ const full = `{"foreign_id":"f-1","order_id":"1042","mode":"live","version":3,"s
 		"prices":[{"crypto_currency":"BTC","expected_amount":"0.0006","rate_eur":"86420","rate_usd":"93333.6","rate_client":"86420"}]}],
 	"rate_source":"demo","merchant_name":"Atelier Nord","description":"Chair","metadata":{"a":"b"},"language":"de",
 	"url_success":"https://shop.example/ok","url_failure":"http://localhost:8080/no","refund_address":"bc1r",
-	"watched_until":"2026-12-27T12:15:00.000Z"}`
+	"personal_data_removed_at":"2028-12-27T12:15:00.000Z","watched_until":"2026-12-27T12:15:00.000Z"}`
 
 // specification is the answer of a service that implements only the specification.
 const specification = `{"foreign_id":"f-1","status":"created","expired_at":"2026-11-27T12:15:00Z","client_amount":56.50,"client_currency":"EUR",
@@ -102,6 +102,7 @@ func TestClient_refuses_an_answer_with_an_invalid_field(t *testing.T) {
 		"expired_at":                      times,
 		"paid_at":                         times,
 		"watched_until":                   times,
+		"personal_data_removed_at":        times,
 		"paid_currency":                   words(64),
 		"paid_tx":                         words(200),
 		"client_amount":                   amounts,

@@ -87,6 +87,7 @@ func checkResource(r *api.Resource, id string) error {
 		c.refund(&r.Refunds[i])
 	}
 	c.moment("kept_surplus.at", &r.KeptSurplus.At)
+	c.moment("personal_data_removed_at", &r.PersonalDataRemovedAt)
 	c.text(&r.KeptSurplus.Actor, maxMerchant)
 	r.KeptSurplus.Amount = cmp.Or(r.KeptSurplus.Amount, "0")
 	c.amount("kept_surplus.amount", r.KeptSurplus.Amount)
@@ -154,9 +155,11 @@ func (c *check) refund(r *api.Refund) {
 		c.text(text, maxMerchant)
 	}
 	c.text(&r.Reason, maxSentence)
-	for name, at := range map[string]*string{"held_until": &r.HeldUntil, "asked_at": &r.AskedAt, "prepared_at": &r.PreparedAt, "sent_at": &r.SentAt, "closed_at": &r.ClosedAt} {
-		c.moment("refunds."+name, at)
-	}
+	c.moment("refunds.held_until", &r.HeldUntil)
+	c.moment("refunds.asked_at", &r.AskedAt)
+	c.moment("refunds.prepared_at", &r.PreparedAt)
+	c.moment("refunds.sent_at", &r.SentAt)
+	c.moment("refunds.closed_at", &r.ClosedAt)
 }
 
 func (c *check) payment(p *api.Payment) {

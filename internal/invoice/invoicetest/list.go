@@ -104,8 +104,8 @@ func (s *Storage) Tally(_ context.Context, merchantID string, mode invoice.Mode,
 	return t, nil
 }
 
-// Asked returns the lengths of the requested pages.
-func (s *Storage) Asked() []int {
+// PageLimits returns the limits with which pages were read.
+func (s *Storage) PageLimits() []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.pages)

@@ -52,7 +52,7 @@ func Unseal(f io.ReadSeeker, passphrase string) (io.Reader, error) {
 	if errors.Is(err, age.ErrIncorrectIdentity) {
 		return nil, ErrPassphrase
 	}
-	if err != nil { // the error quotes the file, which may be a secret file
+	if err != nil { // the error quotes the file, which may be another file with secrets
 		return nil, fmt.Errorf("%w, or it is not a backup", ErrDamaged)
 	}
 	r, err := gzip.NewReader(decrypted)

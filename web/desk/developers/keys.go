@@ -120,7 +120,7 @@ func (v *page) createKey() error {
 		return v.showKeys(http.StatusUnprocessableEntity, form, &merchant.FieldError{Field: "scopes", Fault: v.Text("desk.key.scopes.admin")})
 	}
 	k, err := v.Merchants.CreateKey(v.Request().Context(), v.Shop.ID, form.mode, scopes, form.label)
-	if _, wrong := errors.AsType[*merchant.FieldError](err); wrong {
+	if _, isField := errors.AsType[*merchant.FieldError](err); isField {
 		return v.showKeys(http.StatusUnprocessableEntity, form, err)
 	}
 	if err != nil {
@@ -133,7 +133,7 @@ func (v *page) createKey() error {
 	})
 }
 
-// showSecret shows a new secret. No other page contains it than the answer to the form that created it.
+// showSecret shows a new secret. Only the answer to the form that created the secret contains it.
 func (v *page) showSecret(s desk.Secret) (err error) {
 	if s.Frame, err = v.Frame(s.Heading, visit.KeysPath); err != nil {
 		return err

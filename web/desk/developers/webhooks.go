@@ -53,8 +53,8 @@ func fieldError(err error) error {
 
 // isShownInForm reports whether the form shows an error.
 func isShownInForm(err error) bool {
-	_, field := errors.AsType[*merchant.FieldError](err)
-	return field || errors.Is(err, merchant.ErrTooMany)
+	_, isField := errors.AsType[*merchant.FieldError](err)
+	return isField || errors.Is(err, merchant.ErrTooMany)
 }
 
 // webhooks lists the webhooks of the shop.

@@ -13,7 +13,7 @@ import (
 // allAttention lists the invoices of all shops that wait for a decision, oldest first.
 func (v *page) allAttention() error {
 	q := v.listQuery()
-	cases, more, err := v.CasesOfAllShops(q.mode, q.after, pageSize)
+	cases, more, err := v.CasesOfAllShops(q.mode, q.after.Position, pageSize)
 	if err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func (v *page) allAttention() error {
 		return err
 	}
 	page := desk.Attention{Frame: f, Cases: cases}
-	if q.after == (invoice.Position{}) {
+	if q.after == (place{}) {
 		for _, m := range v.ShopsWith(account.Decide) {
 			if err := v.atShop(m).addPastCases(&page, q.mode, m.Name); err != nil {
 				return err
@@ -30,7 +30,7 @@ func (v *page) allAttention() error {
 		}
 	}
 	if more != (invoice.Position{}) {
-		page.Newer = v.Below(visit.AttentionPath) + q.onlyFields("mode").nextPage(more).encode()
+		page.Newer = v.Below(visit.AttentionPath) + q.onlyFields("mode").nextPage(place{Position: more}).encode()
 	}
 	return v.Show(http.StatusOK, desk.AttentionPage(page))
 }
@@ -41,7 +41,7 @@ func (v *page) attention() error {
 		return err
 	}
 	q := v.listQuery()
-	rows, err := v.Invoices.Undecided(v.Request().Context(), v.Shop.ID, q.mode, q.after, pageSize+1)
+	rows, err := v.Invoices.Undecided(v.Request().Context(), v.Shop.ID, q.mode, q.after.Position, pageSize+1)
 	if err != nil {
 		return err
 	}
@@ -52,12 +52,12 @@ func (v *page) attention() error {
 	page := desk.Attention{Frame: f}
 	if len(rows) > pageSize {
 		rows = rows[:pageSize]
-		page.Newer = v.Below(visit.AttentionPath) + q.onlyFields("mode").nextPage(rows[pageSize-1].Position()).encode()
+		page.Newer = v.Below(visit.AttentionPath) + q.onlyFields("mode").nextPage(place{Position: rows[pageSize-1].Position()}).encode()
 	}
 	for _, inv := range rows {
 		page.Cases = append(page.Cases, v.Case(inv))
 	}
-	if q.after == (invoice.Position{}) {
+	if q.after == (place{}) {
 		if err := v.addPastCases(&page, q.mode, ""); err != nil {
 			return err
 		}

@@ -204,7 +204,7 @@ func (v *page) decide() error {
 	decision := v.Param("decision")
 	e := v.Invoices.Evaluation(inv)
 	d := v.Decisions(e)
-	if seen, _ := strconv.ParseInt(v.FormValue("version"), 10, 64); decisionResults[decision] != "" && seen != inv.Version {
+	if decisionResults[decision] != "" && !v.seesCurrent(inv) {
 		return v.showPayment(http.StatusConflict, inv, v.Text("desk.problem.stale"))
 	}
 	if decisionResults[decision] == "" || !v.allows(inv, e, decision) {

@@ -19,7 +19,7 @@ func (v *page) notes(inv *invoice.Invoice, field desk.Field) (desk.Notes, error)
 	if err != nil {
 		return desk.Notes{}, err
 	}
-	n := desk.Notes{Field: field, Action: v.Below("/payments/" + inv.ID + "/notes")}
+	n := desk.Notes{Field: field, Action: v.Below("/payments/" + inv.ID + "/notes"), Removed: v.removed(inv, invoice.TeamNotes)}
 	for _, note := range all {
 		row := desk.Note{Text: note.Text, Author: note.Author, Time: wire.Time(note.At), At: v.Clock(note.At)}
 		if v.mayRemove(note) {

@@ -193,6 +193,9 @@ func (v *page) invoiceFacts(inv *invoice.Invoice, more int) []desk.Fact {
 		{Name: v.Text("desk.fact.language"), Value: inv.Terms.Language},
 		{Name: v.Text("desk.fact.refund"), Value: v.refundAddress(inv)},
 		{Name: v.Text("desk.fact.back"), Value: host(inv.Terms.URLSuccess)},
+		{Name: v.Text("desk.fact.metadata"), Value: v.removed(inv, invoice.ShopMetadata)},
+		{Name: v.Text("desk.fact.refund.removed"), Value: v.removed(inv, invoice.RefundAddresses)},
+		{Name: v.Text("desk.fact.back.removed"), Value: v.removed(inv, invoice.ReturnAddresses)},
 	}
 	if more > 0 {
 		all = append(all, desk.Fact{Name: v.Text("desk.fact.more"), Value: strconv.Itoa(more)})
@@ -204,6 +207,15 @@ func (v *page) invoiceFacts(inv *invoice.Invoice, more int) []desk.Fact {
 		}
 	}
 	return known
+}
+
+// removed returns the day on which data of a kind were removed from an invoice; "" if they were not.
+func (v *page) removed(inv *invoice.Invoice, kind invoice.PersonalData) string {
+	if !inv.Removal.Has(kind) {
+		return ""
+	}
+	at := inv.Removal.At.In(v.Zone())
+	return v.Text("desk.removed", "Day", strconv.Itoa(at.Day()), "Month", v.Month(at))
 }
 
 // host returns the host of an address; "" if it has none.

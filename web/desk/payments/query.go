@@ -19,7 +19,38 @@ type listQuery struct {
 	mode   invoice.Mode
 	state  string
 	period string
-	after  invoice.Position
+	after  place
+}
+
+// place is a place in a list of invoices. If a text is searched, it also has the number of the meaning of the text; see
+// candidates. The meaning is chosen once invoices with it were found.
+type place struct {
+	invoice.Position
+	meaning  int
+	isChosen bool
+}
+
+// readPlace returns the place of a link to the next page; the zero place if it is not one.
+func readPlace(text string) (p place) {
+	text, meaning, _ := strings.Cut(text, ".")
+	meaning, p.isChosen = strings.CutSuffix(meaning, "c")
+	p.meaning, _ = strconv.Atoi(meaning)
+	if p.Position = position(text); p.Position == (invoice.Position{}) {
+		return place{}
+	}
+	return p
+}
+
+// text returns the text that readPlace reads.
+func (p place) text() string {
+	text := strconv.FormatInt(p.CreatedAt.UnixMilli(), 10) + "-" + p.ID
+	switch {
+	case p.isChosen:
+		return text + "." + strconv.Itoa(p.meaning) + "c"
+	case p.meaning > 0:
+		return text + "." + strconv.Itoa(p.meaning)
+	}
+	return text
 }
 
 // listFields are the names of the fields of a list's query.
@@ -40,7 +71,7 @@ func (v *page) listQuery() listQuery {
 		q.values.Del("mode")
 	}
 	q.text, q.state, q.period = q.values.Get("q"), q.values.Get("state"), q.values.Get("period")
-	q.after = position(q.values.Get("after"))
+	q.after = readPlace(q.values.Get("after"))
 	return q
 }
 
@@ -82,10 +113,8 @@ func (q listQuery) withField(name, value string) listQuery {
 	return q
 }
 
-// nextPage returns the query of the page that begins after a position.
-func (q listQuery) nextPage(p invoice.Position) listQuery {
-	return q.withField("after", strconv.FormatInt(p.CreatedAt.UnixMilli(), 10)+"-"+p.ID)
-}
+// nextPage returns the query of the page after a place.
+func (q listQuery) nextPage(p place) listQuery { return q.withField("after", p.text()) }
 
 // encode returns the query with its question mark; "" if it is empty.
 func (q listQuery) encode() string {

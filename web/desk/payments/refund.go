@@ -57,7 +57,7 @@ func (v *page) showRefund(status int, inv *invoice.Invoice, fault refundFault) e
 	}
 	for _, r := range inv.Refunds {
 		switch {
-		case r.Requested():
+		case r.Requested(): // Request and Decline show it
 		case r.Open():
 			open, err := v.openRefund(inv, e, r, fault)
 			if err != nil {
@@ -272,8 +272,8 @@ func (v *page) refundChecks(inv *invoice.Invoice, r invoice.Refund) []desk.Resul
 	return checks
 }
 
-// refundStates are the texts and the symbols of the states of a refund.
-var refundStates = map[invoice.RefundState][2]string{
+// refundStates are the keys of the texts, and the symbols, of the states of a refund.
+var refundStates = map[invoice.RefundState]struct{ text, shape string }{
 	invoice.RefundAsked:     {"desk.refund.state.asked", "warn"},
 	invoice.RefundReady:     {"desk.refund.state.ready", "wait"},
 	invoice.RefundSent:      {"desk.refund.state.sent", "ok"},
@@ -283,8 +283,8 @@ var refundStates = map[invoice.RefundState][2]string{
 
 // refundState returns the state of a refund as pages show it.
 func (v *page) refundState(r invoice.Refund) desk.State {
-	words := refundStates[r.State]
-	return desk.State{Text: v.Text(words[0]), Shape: words[1]}
+	state := refundStates[r.State]
+	return desk.State{Text: v.Text(state.text), Shape: state.shape}
 }
 
 // refundRow returns a refund of an invoice as a row of a list.

@@ -28,7 +28,7 @@ func (v *page) refunds() error {
 		state = ""
 	}
 	q = q.onlyFields("mode", "state", "after")
-	rows, err := v.Invoices.Refunds(v.Request().Context(), invoice.RefundFilter{MerchantID: v.Shop.ID, Mode: q.mode, State: state}, q.after, pageSize+1)
+	rows, err := v.Invoices.Refunds(v.Request().Context(), invoice.RefundFilter{MerchantID: v.Shop.ID, Mode: q.mode, State: state}, q.after.Position, pageSize+1)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (v *page) refunds() error {
 	page := desk.Refunds{Frame: f, Tabs: v.tabs(refundsPath, q.mode), Caption: v.Text("desk.refunds.caption"), States: v.refundLinks(q, state)}
 	if len(rows) > pageSize {
 		rows = rows[:pageSize]
-		page.Older = v.Below(refundsPath) + q.nextPage(rows[pageSize-1].Position()).encode()
+		page.Older = v.Below(refundsPath) + q.nextPage(place{Position: rows[pageSize-1].Position()}).encode()
 	}
 	for _, r := range rows {
 		page.Rows = append(page.Rows, v.listedRefund(r))

@@ -82,5 +82,5 @@ func seenShape(p invoice.Payment) string {
 	if isCounted(p) {
 		return "wait"
 	}
-	return transferStates[p.State][1]
+	return transferStates[p.State].shape
 }

@@ -78,20 +78,20 @@ func (f *form) fault(name, label string) string {
 	if wrong, ok := errors.AsType[*merchant.FieldError](f.problem); ok && wrong.Field == name {
 		return f.Text("desk.field.fault", "Name", label, "Fault", wrong.Fault)
 	}
-	if now := f.stored[name]; f.stored != nil && now != f.values[name] {
-		if now == "" {
+	if current := f.stored[name]; f.stored != nil && current != f.values[name] {
+		if current == "" { // another account emptied the field
 			return f.Text("desk.field.emptied")
 		}
-		return f.Text("desk.field.stored", "Value", now)
+		return f.Text("desk.field.stored", "Value", current)
 	}
 	return ""
 }
 
 // problemText returns the text about the problem that the form shows above its fields; "" if there is none.
 func (f *form) problemText() string {
-	_, field := errors.AsType[*merchant.FieldError](f.problem)
+	_, isField := errors.AsType[*merchant.FieldError](f.problem)
 	switch {
-	case field:
+	case isField:
 		return f.Text("desk.problem.field")
 	case errors.Is(f.problem, merchant.ErrStale):
 		return f.Text("desk.problem.changed")
@@ -103,8 +103,8 @@ func (f *form) problemText() string {
 
 // isShownInForm reports whether a form shows the error: the answer is then the form with the error.
 func isShownInForm(err error) bool {
-	_, field := errors.AsType[*merchant.FieldError](err)
-	return field || errors.Is(err, merchant.ErrTooMany)
+	_, isField := errors.AsType[*merchant.FieldError](err)
+	return isField || errors.Is(err, merchant.ErrTooMany)
 }
 
 // seenRevision returns the revision that a form sends: that of the object, or that of the refused form, so that a
@@ -157,8 +157,8 @@ func (f *form) currency() desk.Input {
 		pairs = append(pairs, code, code)
 		listed = listed || code == f.values["fiat_currency"]
 	}
-	if now := f.values["fiat_currency"]; !listed && now != "" {
-		pairs = append(pairs, now, now)
+	if chosen := f.values["fiat_currency"]; !listed && chosen != "" {
+		pairs = append(pairs, chosen, chosen)
 	}
 	return f.choice("fiat_currency", f.Text("desk.currency"), pairs...)
 }

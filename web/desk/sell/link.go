@@ -10,6 +10,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/wire"
+	"chequer/internal/zone"
 	"chequer/views"
 	"chequer/views/desk"
 	"chequer/web/desk/visit"
@@ -83,6 +84,23 @@ func linkChange(values map[string]string, codes []string, zone *time.Location) (
 	}, err
 }
 
+// zoneField is the name of the field with the time zone in which a form shows the end of a link.
+const zoneField = "zone"
+
+// formZone returns the time zone in which the form that was sent showed the end of a link: that of the books, unless it
+// was changed since.
+func (v *page) formZone() *time.Location {
+	if shown, err := zone.Load(v.Request().PostFormValue(zoneField)); err == nil {
+		return shown
+	}
+	return v.Zone()
+}
+
+// hiddenZone returns the field with the time zone of the form.
+func (v *page) hiddenZone() []desk.Hidden {
+	return []desk.Hidden{{Name: zoneField, Value: v.formZone().String()}}
+}
+
 // newLink shows the form of a new link.
 func (v *page) newLink() error {
 	return v.showNewLink(http.StatusOK, map[string]string{"fiat_currency": v.Prices.Codes()[0]}, nil)
@@ -98,7 +116,7 @@ func (v *page) showNewLink(status int, values map[string]string, problem error) 
 	slug := f.field("slug", v.Text("desk.slug"), v.Text("desk.link.slug.hint", "URL", v.BaseURL+"/pay/"))
 	return v.Show(status, desk.SellFormPage(desk.SellForm{
 		Frame: frame, Back: views.Link{Text: v.Text("desk.links"), URL: v.BelowIn(linksPath, mode == merchant.Test)}, Heading: v.Text("desk.link.add"), Problem: f.problemText(),
-		Action: v.BelowIn(linksPath+"/new", mode == merchant.Test), Inputs: append([][]desk.Input{{slug}}, f.linkInputs()...),
+		Action: v.BelowIn(linksPath+"/new", mode == merchant.Test), Hidden: v.hiddenZone(), Inputs: append([][]desk.Input{{slug}}, f.linkInputs()...),
 		Methods: f.methodChoice(mode, v.MethodCodes(mode, "")), Button: v.Text("desk.link.add"),
 	}))
 }
@@ -108,7 +126,7 @@ func (f *form) linkInputs() [][]desk.Input {
 	return [][]desk.Input{
 		{f.money("amount", f.Text("desk.amount"), f.Text("desk.link.amount.hint")), f.currency()},
 		{f.lines("description", f.Text("desk.description"), f.Text("desk.link.description.hint"), 2)},
-		{f.field("ends_at", f.Text("desk.link.ends", "Zone", f.Zone().String()), f.Text("desk.link.ends.hint")), f.digits("max_uses", f.Text("desk.link.uses"), f.Text("desk.link.uses.hint"))},
+		{f.field("ends_at", f.Text("desk.link.ends", "Zone", f.formZone().String()), f.Text("desk.link.ends.hint")), f.digits("max_uses", f.Text("desk.link.uses"), f.Text("desk.link.uses.hint"))},
 		{f.field("url_success", f.Text("desk.link.success"), f.Text("desk.link.success.hint"))},
 		{f.field("url_failure", f.Text("desk.link.failure"), "")},
 		{f.language()},
@@ -136,7 +154,7 @@ func (v *page) addLink() error {
 	codes := v.MethodCodes(mode, "")
 	values := v.typed(append(visit.PositionNames(codes), linkFields...))
 	l := merchant.Link{MerchantID: v.Shop.ID, Mode: mode, Slug: values["slug"]}
-	c, err := linkChange(values, codes, v.Zone())
+	c, err := linkChange(values, codes, v.formZone())
 	if err == nil {
 		err = wire.ChangeLink(&l, c)
 	}
@@ -162,7 +180,7 @@ func (v *page) editLink(status int, typed map[string]string, problem error) erro
 	if err != nil {
 		return err
 	}
-	f := &form{page: v, values: linkValues(l, v.Zone()), problem: problem}
+	f := &form{page: v, values: linkValues(l, v.formZone()), problem: problem}
 	if errors.Is(problem, merchant.ErrStale) {
 		f.stored = maps.Clone(f.values)
 	}
@@ -175,7 +193,7 @@ func (v *page) editLink(status int, typed map[string]string, problem error) erro
 	at := v.Below(linksPath + "/" + l.Slug)
 	view := desk.SellForm{
 		Frame: frame, Back: views.Link{Text: v.Text("desk.links"), URL: v.BelowIn(linksPath, l.Mode == merchant.Test)}, Heading: name, State: v.linkState(l), Problem: f.problemText(),
-		Action: at + "/edit", Version: v.seenRevision(l.Revision(), typed != nil && isShownInForm(problem)), Inputs: f.linkInputs(),
+		Action: at + "/edit", Version: v.seenRevision(l.Revision(), typed != nil && isShownInForm(problem)), Hidden: v.hiddenZone(), Inputs: f.linkInputs(),
 		Methods: f.methodChoice(l.Mode, v.MethodCodes(l.Mode, l.Methods)), Button: v.Text("desk.save"),
 		Sales:  v.salesLink(invoice.FromLink, l.Slug, l.Mode),
 		Build:  v.builderLink("pay/"+l.Slug, l.Mode),
@@ -198,11 +216,11 @@ func (v *page) changeLink() error {
 	}
 	codes := v.MethodCodes(l.Mode, l.Methods)
 	values := v.typed(append(visit.PositionNames(codes), linkFields[1:]...))
-	c, err := linkChange(values, codes, v.Zone())
+	c, err := linkChange(values, codes, v.formZone())
 	if err == nil {
 		_, err = v.Links.ChangeSeen(v.Request().Context(), v.Shop.ID, l.Mode, l.Slug, v.FormValue("version"), func(l *merchant.Link) error {
 			c := c // the function may be called again
-			if values["ends_at"] == endText(l.EndsAt, v.Zone()) {
+			if values["ends_at"] == endText(l.EndsAt, v.formZone()) {
 				c.EndsAt = nil // the form shows no seconds
 			}
 			return wire.ChangeLink(l, c)

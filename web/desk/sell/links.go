@@ -1,10 +1,12 @@
 package sell
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"chequer/internal/merchant"
 	"chequer/internal/report"
@@ -26,8 +28,13 @@ func (v *page) showLinks(status int, mode merchant.Mode, problem string) error {
 	}
 	all = slices.DeleteFunc(all, func(l merchant.Link) bool { return l.Mode != mode })
 	slices.Reverse(all)
-	after := v.QueryParam("after") // slug of the last link of the previous page; without it IndexFunc returns -1
-	all = all[slices.IndexFunc(all, func(l merchant.Link) bool { return l.Slug == after })+1:]
+	after := v.QueryParam("after")
+	at, slug, _ := strings.Cut(after, "-")
+	if createdAt, err := strconv.ParseInt(at, 10, 64); err == nil {
+		all = slices.DeleteFunc(all, func(l merchant.Link) bool {
+			return cmp.Or(cmp.Compare(l.CreatedAt.UnixMilli(), createdAt), cmp.Compare(l.Slug, slug)) >= 0
+		})
+	}
 	f, err := v.listFrame(v.Text("desk.links"), linksPath, mode)
 	if err != nil {
 		return err
@@ -38,7 +45,7 @@ func (v *page) showLinks(status int, mode merchant.Mode, problem string) error {
 	}
 	if len(all) > linksSize {
 		all = all[:linksSize]
-		list.Next = v.BelowIn(linksPath+"?after="+all[linksSize-1].Slug, mode == merchant.Test)
+		list.Next = v.BelowIn(linksPath+"?after="+linkPosition(all[linksSize-1]), mode == merchant.Test)
 	}
 	list.Shown = v.Words.Count("desk.links.shown", len(all))
 	if len(all) == 0 {
@@ -59,6 +66,11 @@ func (v *page) showLinks(status int, mode merchant.Mode, problem string) error {
 		}
 	}
 	return v.Show(status, desk.SellListPage(list))
+}
+
+// linkPosition returns the position of a link in the list, which does not need the link itself.
+func linkPosition(l merchant.Link) string {
+	return strconv.FormatInt(l.CreatedAt.UnixMilli(), 10) + "-" + l.Slug
 }
 
 // removedLinks returns the links of a mode whose removal can be undone.

@@ -59,7 +59,7 @@ func (v *page) showBackup(status int, short, differs string) error {
 		return err
 	}
 	b := desk.Backup{
-		Frame: f, Tabs: v.Tabs(backupPlace), Action: v.Below(backupPlace), Last: v.Text("desk.backup.none"),
+		Frame: f, Tabs: v.SettingsTabs(backupPlace), Action: v.Below(backupPlace), Last: v.Text("desk.backup.none"),
 		Passphrase: desk.Field{Name: "passphrase", Label: v.Text("desk.backup.passphrase"), Hint: v.Text("desk.backup.passphrase.hint"), Kind: "password", Complete: "new-password", Error: short},
 		Repeated:   desk.Field{Name: "repeated", Label: v.Text("desk.backup.repeated"), Kind: "password", Complete: "new-password", Error: differs},
 	}

@@ -27,7 +27,7 @@ func (f *paymentForm) show(status int) error {
 		return err
 	}
 	p := desk.PaymentSettings{
-		Frame: frame, Tabs: f.Tabs(paymentsPlace), Action: f.Below(paymentsPlace), Hidden: []desk.Hidden{{Name: "version", Value: f.version}},
+		Frame: frame, Tabs: f.SettingsTabs(paymentsPlace), Action: f.Below(paymentsPlace), Hidden: []desk.Hidden{{Name: "version", Value: f.version}},
 		Methods: desk.MethodChoice{
 			Legend: f.Text("desk.methods.choice"), Hint: f.Text("desk.paying.methods"), Error: f.fault(visit.MethodsField, f.Text("desk.methods.choice")),
 			Choices: f.MethodChoices(merchant.Live, f.codes, f.values, f.fault),
@@ -71,11 +71,40 @@ func (f *paymentForm) groupsBeside(costs []string) []desk.SettingGroup {
 	}
 }
 
-// pageGroups returns the fields of the pages for shoppers.
+// pageGroups returns the fields of the pages for shoppers, and of the books.
 func (f *paymentForm) pageGroups() []desk.SettingGroup {
 	return []desk.SettingGroup{{Heading: f.Text("desk.paying.pages"), Text: f.Text("desk.paying.pages.text"), Inputs: []desk.SettingInput{
 		choiceSetting(f, merchant.SettingStorefront, "desk.paying.storefront", "desk.paying.storefront.hint", []string{"off", "on"}, storefrontTexts), f.languages(),
-	}}, {Heading: f.Text("desk.paying.books"), Text: f.Text("desk.paying.books.text"), Inputs: []desk.SettingInput{f.zones()}}}
+	}}, {Heading: f.Text("desk.paying.books"), Text: f.Text("desk.paying.books.text"), Inputs: []desk.SettingInput{f.zones()}},
+		{Heading: f.Text("desk.paying.retention"), Text: f.Text("desk.paying.retention.text"), Inputs: []desk.SettingInput{f.personalData()}}}
+}
+
+// personalDataMonths are the periods that the form offers.
+var personalDataMonths = []int{6, 12, merchant.ProposedPersonalDataMonths, 36, 60, 120}
+
+// personalData returns the list of the periods after which personal data are removed, with the stored or entered one.
+func (f *paymentForm) personalData() desk.SettingInput {
+	name := string(merchant.SettingPersonalData)
+	c := desk.Choice{Name: name, Label: f.Text("desk.paying.personal"), Hint: f.Text("desk.paying.personal.hint")}
+	c.Error = f.fault(name, c.Label)
+	value := f.values[name]
+	options := []desk.Option{{Value: merchant.PersonalDataKept, Text: f.Text("desk.paying.personal.off")}}
+	months := personalDataMonths
+	if n, err := strconv.Atoi(value); err == nil && !slices.Contains(months, n) {
+		months = append([]int{n}, months...)
+	}
+	for _, n := range months {
+		text := "desk.paying.personal.months"
+		if n == merchant.ProposedPersonalDataMonths {
+			text = "desk.paying.personal.proposed"
+		}
+		options = append(options, desk.Option{Value: strconv.Itoa(n), Text: f.Text(text, "Months", strconv.Itoa(n))})
+	}
+	for i := range options {
+		options[i].Chosen = options[i].Value == value
+	}
+	c.Options = options
+	return desk.SettingInput{Choice: c}
 }
 
 // zones returns the list of the time zones.
@@ -115,7 +144,7 @@ func (f *paymentForm) depths() desk.Depths {
 func (f *paymentForm) depth(network chain.ID, confirmations int) desk.DepthCell {
 	c, wait := desk.DepthCell{Number: strconv.Itoa(confirmations)}, time.Duration(confirmations)*f.Invoices.BlockTime(network)
 	switch {
-	case wait == 0:
+	case wait == 0: // the time between blocks is not known
 	case wait < time.Minute:
 		c.Time = f.Text("desk.paying.depth.soon")
 	case wait < 2*time.Hour:
@@ -170,18 +199,18 @@ func (f *paymentForm) decimal(name merchant.SettingName, label, hint string) des
 }
 
 // choiceSetting returns the list from which the value of a setting is chosen.
-func choiceSetting[W ~string](f *paymentForm, name merchant.SettingName, label, hint string, words []W, texts map[W]string) desk.SettingInput {
+func choiceSetting[V ~string](f *paymentForm, name merchant.SettingName, label, hint string, options []V, texts map[V]string) desk.SettingInput {
 	c := desk.Choice{Name: string(name), Label: f.Text(label)}
 	if hint != "" {
 		c.Hint = f.Text(hint)
 	}
 	value := f.values[c.Name]
 	if by := f.inForce[name].By; by != "" {
-		return f.fixed(c.Label, f.Text(texts[W(value)]), by)
+		return f.fixed(c.Label, f.Text(texts[V(value)]), by)
 	}
 	c.Error = f.fault(c.Name, c.Label)
-	for _, w := range words {
-		c.Options = append(c.Options, desk.Option{Value: string(w), Text: f.Text(texts[w]), Chosen: value == string(w)})
+	for _, o := range options {
+		c.Options = append(c.Options, desk.Option{Value: string(o), Text: f.Text(texts[o]), Chosen: value == string(o)})
 	}
 	return desk.SettingInput{Choice: c}
 }
@@ -212,12 +241,12 @@ func (f *paymentForm) fault(name, label string) string {
 	if wrong, ok := errors.AsType[*merchant.FieldError](f.problem); ok && wrong.Field == name {
 		return f.Text("desk.field.fault", "Name", label, "Fault", wrong.Fault)
 	}
-	now := f.stored[name]
+	current := f.stored[name]
 	switch {
-	case f.stored == nil || now == f.values[name] || name == visit.MethodsField:
+	case f.stored == nil || current == f.values[name] || name == visit.MethodsField:
 		return ""
-	case now == "": // another account emptied the field
+	case current == "": // another account emptied the field
 		return f.Text("desk.field.emptied")
 	}
-	return f.Text("desk.field.stored", "Value", now)
+	return f.Text("desk.field.stored", "Value", current)
 }

@@ -80,10 +80,10 @@ func (v *page) addDraft(t theme.Theme) string {
 	key := v.draftKey(hash)
 	themed, found := v.drafts.find(key)
 	if !found {
-		themed = present.NewTheme("/desk/"+v.Shop.ID+place+"/preview/"+hash, t)
+		themed = present.NewTheme("/desk/"+v.Shop.ID+themePlace+"/preview/"+hash, t)
 	}
 	v.drafts.add(key, themed)
-	return v.Below(place + "/preview/" + hash)
+	return v.Below(themePlace + "/preview/" + hash)
 }
 
 // previewPolicy is the Content-Security-Policy of the preview: pages of this site may show it in a frame, and it runs

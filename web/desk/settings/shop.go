@@ -33,7 +33,7 @@ func (v *page) showShop(status int, current, added enteredName, problem string) 
 	}
 	address := v.Storefront(v.Shop)
 	p := desk.ShopSettings{
-		Frame: f, Tabs: v.Tabs(visit.ShopPath), Problem: problem,
+		Frame: f, Tabs: v.SettingsTabs(visit.ShopPath), Problem: problem,
 		Facts:  []desk.Fact{{Name: v.Text("desk.shop.address"), Value: address}, {Name: v.Text("desk.shop.id"), Value: v.Shop.ID}},
 		Open:   views.Link{Text: v.Text("desk.share.open"), URL: address},
 		Rename: v.Below(visit.ShopPath), Seen: v.Shop.Name, Name: field("name", "desk.shop.name", "desk.shop.name.hint", current),

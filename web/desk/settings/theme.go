@@ -37,8 +37,8 @@ type page struct {
 	*Screens
 }
 
-// place is the path of the page of the theme.
-const place = "/theme"
+// themePlace is the path of the page of the theme.
+const themePlace = "/theme"
 
 // maxTheme is the limit for the body of the form of a theme: a logo and the texts.
 const maxTheme = "1200K"
@@ -98,7 +98,7 @@ func (v *page) showTheme(status int, current theme.Theme, e enteredTheme) error 
 		return field
 	}
 	form := desk.Theme{
-		Frame: f, Tabs: v.Tabs(place), Problem: e.problem, Action: v.Below(place), Hidden: []desk.Hidden{{Name: "replaces", Value: e.replaces}},
+		Frame: f, Tabs: v.SettingsTabs(themePlace), Problem: e.problem, Action: v.Below(themePlace), Hidden: []desk.Hidden{{Name: "replaces", Value: e.replaces}},
 		Name:    field("name", "desk.theme.name", "desk.theme.name.hint", e.Name),
 		Logo:    field("logo", "desk.theme.logo", "desk.theme.logo.hint", ""),
 		Accent:  field("accent", "desk.theme.accent", "desk.theme.accent.hint", e.Accent),
@@ -180,7 +180,7 @@ func (v *page) setTheme() error {
 	case err != nil:
 		return err
 	}
-	return v.Done(v.Below(place), "theme")
+	return v.Done(v.Below(themePlace), "theme")
 }
 
 // previewTheme shows an entered theme, with a logo made from a file, without saving it.

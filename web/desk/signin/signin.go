@@ -11,11 +11,11 @@ import (
 
 // signIn shows the sign-in page.
 func (v *page) signIn() error {
-	set, err := v.Accounts.SetUp(v.Request().Context())
+	isSetUp, err := v.Accounts.SetUp(v.Request().Context())
 	if err != nil {
 		return err
 	}
-	if !set {
+	if !isSetUp {
 		return v.Redirect(http.StatusSeeOther, v.Address("/desk/start"))
 	}
 	return v.showSignIn(http.StatusOK, nil)

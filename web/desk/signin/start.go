@@ -15,12 +15,12 @@ import (
 func (v *page) start() error { return v.showStart(http.StatusOK, nil) }
 
 func (v *page) showStart(status int, problem error) error {
-	set, err := v.Accounts.SetUp(v.Request().Context())
+	isSetUp, err := v.Accounts.SetUp(v.Request().Context())
 	if err != nil {
 		return err
 	}
 	heading, intro := v.Text("desk.start"), v.Text("desk.start.text")
-	if set {
+	if isSetUp {
 		heading, intro = v.Text("desk.link"), v.Text("desk.link.text")
 	}
 	return v.Show(status, desk.StartPage(desk.Start{
@@ -40,7 +40,7 @@ func (v *page) linkToken() string {
 func (v *page) openLink() error { return v.showJoin(http.StatusOK, nil) }
 
 // joinHeadings are the keys of the heading and the text of a link's page.
-var joinHeadings = map[account.TicketKind][2]string{
+var joinHeadings = map[account.TicketKind]struct{ heading, text string }{
 	account.StartTicket:      {"desk.join.owner", "desk.join.owner.text"},
 	account.InvitationTicket: {"desk.join.invited", "desk.join.invited.text"},
 	account.RecoveryTicket:   {"desk.join.recovery", "desk.join.recovery.text"},
@@ -56,10 +56,10 @@ func (v *page) showJoin(status int, problem error) error {
 	if err != nil {
 		return err
 	}
-	words := joinHeadings[ticket.Kind]
+	texts := joinHeadings[ticket.Kind]
 	ends := v.Clock(ticket.ExpiresAt)
 	page := desk.NewAccount{
-		BareFrame: v.BareFrame(v.Text(words[0])), Heading: v.Text(words[0]), Intro: v.Text(words[1], "Time", ends), Problem: v.Problem(problem),
+		BareFrame: v.BareFrame(v.Text(texts.heading)), Heading: v.Text(texts.heading), Intro: v.Text(texts.text, "Time", ends), Problem: v.Problem(problem),
 		Action: v.Address("/desk/start/password"), Hidden: []desk.Hidden{{Name: "token", Value: token}},
 		Password: v.PasswordField("password", "new-password"),
 	}
@@ -67,7 +67,7 @@ func (v *page) showJoin(status int, problem error) error {
 	if ticket.Kind != account.RecoveryTicket {
 		page.Name = desk.Field{Name: "name", Label: v.Text("desk.join.name"), Hint: v.Text("desk.join.name.hint"), Kind: "text", Complete: "username", Value: v.FormValue("name"), Error: v.FieldProblem(problem, "name")}
 	} else {
-		page.Intro = v.Text(words[1], "Time", ends) + " " + v.Text("desk.join.recovery.name", "Name", a.Name)
+		page.Intro = v.Text(texts.text, "Time", ends) + " " + v.Text("desk.join.recovery.name", "Name", a.Name)
 	}
 	page.Passkey = v.Passkey(desk.Passkey{
 		Action: v.Address("/desk/start/passkey"), Create: true, Button: v.Text("desk.passkey.create"), Hidden: page.Hidden,

@@ -19,7 +19,7 @@ func (v *page) showAccounts(status int, problem error) error {
 		return err
 	}
 	page := desk.Accounts{
-		Frame: f, Tabs: v.Tabs("/accounts"), Problem: v.Problem(problem),
+		Frame: f, Tabs: v.SettingsTabs("/accounts"), Problem: v.Problem(problem),
 		Invite: desk.Invite{Action: v.Below("/accounts/invite"), Role: v.roleChoice(account.Seller, problem)},
 	}
 	if page.Rows, err = v.accountRows(); err != nil {

@@ -30,7 +30,7 @@ func (v *page) log() error {
 	if err != nil {
 		return err
 	}
-	page := desk.Log{Frame: f, Tabs: v.Tabs("/log")}
+	page := desk.Log{Frame: f, Tabs: v.SettingsTabs("/log")}
 	if len(entries) > logPage {
 		entries = entries[:logPage]
 		page.Older = v.Below("/log?below=" + strconv.FormatInt(entries[logPage-1].Number, 10))

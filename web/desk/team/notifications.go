@@ -23,18 +23,18 @@ var kindNames = map[notify.Kind]struct{ name, hint string }{
 }
 
 // channelNames are the keys of the names of channels, as a label and in a sentence.
-var channelNames = map[notify.Channel]struct{ label, within string }{
+var channelNames = map[notify.Channel]struct{ label, inSentence string }{
 	notify.Mail: {"desk.notifications.mail", "desk.notifications.channel.mail"},
 	notify.Push: {"desk.notifications.push", "desk.notifications.channel.push"},
 }
 
 // notifications shows the kinds, the addresses and the times of the notifications of the account.
 func (v *page) notifications() error {
-	set, err := v.Notifications.Settings(v.Request().Context(), v.Account.ID)
+	settings, err := v.Notifications.Settings(v.Request().Context(), v.Account.ID)
 	if err != nil {
 		return err
 	}
-	return v.showNotifications(http.StatusOK, storedSettings(set), nil)
+	return v.showNotifications(http.StatusOK, storedSettings(settings), nil)
 }
 
 // enteredSettings are the values of the fields.
@@ -44,11 +44,11 @@ type enteredSettings struct {
 }
 
 // storedSettings returns the values of the fields for stored settings.
-func storedSettings(set notify.Settings) enteredSettings {
-	from, to := set.Quiet.Clocks()
+func storedSettings(settings notify.Settings) enteredSettings {
+	from, to := settings.Quiet.Clocks()
 	return enteredSettings{
-		notify.Destinations{Email: set.Email, PushURL: set.PushURL},
-		notify.Times{Zone: set.Zone, QuietFrom: from, QuietTo: to, BrokenPasses: set.BrokenPasses},
+		notify.Destinations{Email: settings.Email, PushURL: settings.PushURL},
+		notify.Times{Zone: settings.Zone, QuietFrom: from, QuietTo: to, BrokenPasses: settings.BrokenPasses},
 	}
 }
 
@@ -58,7 +58,7 @@ func (v *page) showNotifications(status int, e enteredSettings, problem error) e
 	if err != nil {
 		return err
 	}
-	set, err := v.Notifications.Settings(v.Request().Context(), v.Account.ID)
+	settings, err := v.Notifications.Settings(v.Request().Context(), v.Account.ID)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (v *page) showNotifications(status int, e enteredSettings, problem error) e
 		From: field("quiet_from", "desk.notifications.from", "desk.notifications.from.hint", e.QuietFrom), To: field("quiet_to", "desk.notifications.to", "", e.QuietTo), BrokenPasses: e.BrokenPasses,
 		Email:     field("email", "desk.notifications.email", "", e.Email),
 		PushURL:   field("push_url", "desk.notifications.url", "desk.notifications.url.hint", e.PushURL),
-		PushToken: field("push_token", "desk.notifications.token", "desk.notifications.token.hint", ""), HasToken: set.PushToken != "",
+		PushToken: field("push_token", "desk.notifications.token", "desk.notifications.token.hint", ""), HasToken: settings.PushToken != "",
 	}
 	n.Email.Kind, n.Email.Complete, n.PushToken.Kind = "email", "email", "password"
 	if n.HasToken {
@@ -85,10 +85,10 @@ func (v *page) showNotifications(status int, e enteredSettings, problem error) e
 	if !v.Notifications.HasMail() {
 		n.Warning = v.Text("desk.notifications.nomail")
 	}
-	if set.Email != "" || set.PushURL != "" {
+	if settings.Email != "" || settings.PushURL != "" {
 		n.Test = desk.Button{Action: v.Below(notificationsPath + "/test"), Text: v.Text("desk.notifications.test.send")}
 	}
-	if n.Kinds, err = v.kinds(set); err != nil {
+	if n.Kinds, err = v.kinds(settings); err != nil {
 		return err
 	}
 	if n.Messages, err = v.sentMessages(); err != nil {
@@ -112,14 +112,14 @@ func (v *page) notifyProblem(err error) string {
 }
 
 // kinds returns, for each channel, the check boxes of the kinds that the account may get in the shop.
-func (v *page) kinds(set notify.Settings) (all []desk.Checks, err error) {
+func (v *page) kinds(settings notify.Settings) (all []desk.Checks, err error) {
 	chosen, err := v.Notifications.Choices(v.Request().Context(), v.Account.ID, v.Shop.ID)
 	if err != nil {
 		return nil, err
 	}
 	for i, channel := range notify.Channels {
 		boxes := desk.Checks{Name: string(channel), Label: v.Text(channelNames[channel].label)}
-		if set.Destination(channel) == "" {
+		if settings.Destination(channel) == "" {
 			boxes.Hint = v.Text("desk.notifications.unset")
 		}
 		for _, kind := range notify.Kinds {
@@ -143,7 +143,7 @@ func (v *page) sentMessages() (all []desk.Finding, err error) {
 	messages, err := v.Notifications.Messages(v.Request().Context(), v.Account.ID)
 	for _, m := range messages {
 		row := desk.Finding{
-			About: v.Text("desk.notifications.message", "Kind", v.Text(kindNames[m.Kind].name), "Channel", v.Text(channelNames[m.Channel].within)),
+			About: v.Text("desk.notifications.message", "Kind", v.Text(kindNames[m.Kind].name), "Channel", v.Text(channelNames[m.Channel].inSentence)),
 			Shape: "wait",
 		}
 		created, next := v.Clock(m.CreatedAt), v.Clock(m.NextTryAt)
@@ -207,11 +207,11 @@ func (v *page) answerNotificationsChange(err error, enter func(*enteredSettings)
 	if v.notifyProblem(err) == "" {
 		return err
 	}
-	set, readErr := v.Notifications.Settings(v.Request().Context(), v.Account.ID)
+	settings, readErr := v.Notifications.Settings(v.Request().Context(), v.Account.ID)
 	if readErr != nil {
 		return readErr
 	}
-	e, status := storedSettings(set), http.StatusUnprocessableEntity
+	e, status := storedSettings(settings), http.StatusUnprocessableEntity
 	if enter != nil {
 		enter(&e)
 	}

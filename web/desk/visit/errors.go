@@ -82,7 +82,7 @@ func (v *Visit) answerError(err error, status int) error {
 }
 
 // faults maps statuses to the keys of the heading and the text of their error pages.
-var faults = map[int][2]string{
+var faults = map[int]struct{ heading, text string }{
 	http.StatusNotFound:              {"desk.fault.missing", "desk.fault.missing.text"},
 	http.StatusForbidden:             {"desk.fault.foreign", "desk.fault.foreign.text"},
 	http.StatusMethodNotAllowed:      {"desk.fault.missing", "desk.fault.missing.text"},
@@ -95,8 +95,8 @@ func (v *Visit) faultHeading(err error, status int) string {
 	if errors.Is(err, errInsecure) || errors.Is(err, errInsecureAddress) {
 		return v.Text("desk.fault.insecure")
 	}
-	if words, ok := faults[status]; ok {
-		return v.Text(words[0])
+	if texts, ok := faults[status]; ok {
+		return v.Text(texts.heading)
 	}
 	return v.Text("desk.fault.broken")
 }
@@ -113,8 +113,8 @@ func (v *Visit) faultText(err error, status int) string {
 	if problem := v.Problem(err); problem != "" {
 		return problem
 	}
-	if words, ok := faults[status]; ok {
-		return v.Text(words[1])
+	if texts, ok := faults[status]; ok {
+		return v.Text(texts.text)
 	}
 	return v.Text("desk.fault.broken.text")
 }
@@ -160,8 +160,8 @@ func (v *Visit) FieldProblem(err error, field string) string {
 
 // IsShownInForm reports whether a form shows the error: the answer is then the form with the error.
 func (v *Visit) IsShownInForm(err error) bool {
-	_, field := errors.AsType[*account.FieldError](err)
-	return field || v.Problem(err) != ""
+	_, isField := errors.AsType[*account.FieldError](err)
+	return isField || v.Problem(err) != ""
 }
 
 // refuse answers with the page that says which accounts have the missing permission.

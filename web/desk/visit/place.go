@@ -77,7 +77,7 @@ func (v *Visit) FindPlace(name string) (string, error) {
 			return p.URL, nil
 		}
 	}
-	for _, tab := range v.Tabs("") {
+	for _, tab := range v.SettingsTabs("") {
 		if strings.EqualFold(tab.Text, name) {
 			return tab.URL, nil
 		}
@@ -104,8 +104,8 @@ func (v *Visit) SettingsPath() string {
 	return ""
 }
 
-// Tabs returns the pages of the settings that the account may see.
-func (v *Visit) Tabs(current string) []desk.Tab {
+// SettingsTabs returns the pages of the settings that the account may see.
+func (v *Visit) SettingsTabs(current string) []desk.Tab {
 	var tabs []desk.Tab
 	if v.May(account.Configure) {
 		tabs = append(tabs, desk.Tab{Text: v.Text("desk.theme"), URL: v.Below("/theme"), Current: current == "/theme"})

@@ -57,7 +57,7 @@ type Client struct {
 	progress       string // of the headers
 	tip            tip
 	tipChangedAt   time.Time      // time of the last change of tip
-	notified       chainhash.Hash // last tip of a wake-up
+	notified       chainhash.Hash // tip at the last wake-up
 	// refetching is true from the deletion of the filter headers until the new ones are
 	// trusted.
 	refetching bool
@@ -151,7 +151,7 @@ func (c *Client) follow(ctx context.Context) error {
 			}
 			droppedAt = time.Now()
 		} else {
-			c.config.Log.Warn("light client restarts neutrino: no new headers", "since", wait)
+			c.config.Log.Warn("light client restarts neutrino: no new headers", "for", wait)
 			wait = min(2*wait, time.Hour)
 		}
 		if err := c.restartHeaders(ctx, drop); err != nil {
@@ -329,7 +329,7 @@ func (c *Client) Buried(txs []string) {
 	c.componentsMu.RLock()
 	defer c.componentsMu.RUnlock()
 	if c.components != nil {
-		c.pool.buried(txs)
+		c.pool.forgetBuried(txs)
 	}
 }
 

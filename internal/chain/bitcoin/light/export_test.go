@@ -143,7 +143,7 @@ func (p *Pool) Seen(tx string) time.Time                                 { retur
 func (p *Pool) Inputs(mark uint64) (iter.Seq[string], uint64)            { return p.scriptsSpent(mark) }
 func (p *Pool) Pending(outpoint string) bool                             { return p.pending(outpoint) }
 func (p *Pool) Block(txs ...bitcoin.Tx)                                  { p.recordBlock(txs) }
-func (p *Pool) Buried(ids ...string)                                     { p.buried(ids) }
+func (p *Pool) Buried(ids ...string)                                     { p.forgetBuried(ids) }
 func (p *Pool) Len() int                                                 { return len(p.entries) }
 
 // Relevant returns the number of relevant transactions and their memory in bytes, as counted by

@@ -29,7 +29,7 @@ const (
 // each peer for its tip and its filter header.
 type listener struct {
 	network     Network
-	configured  []string
+	configured  []string     // addresses of the peers that the merchant named
 	book        *addressBook // nil if no peers are discovered
 	pool        *pool
 	now         func() time.Time
@@ -49,11 +49,11 @@ type listener struct {
 	connectedSince time.Time // time since which enough groups are connected; zero while they are not
 }
 
-// newListener returns a listener that is not connected yet. It calls answered when
+// newListener returns a listener that is not connected yet. It calls onTipAnswer when
 // a peer has sent its tip or a filter header.
-func newListener(network Network, configured []string, pool *pool, now func() time.Time, answered func()) *listener {
+func newListener(network Network, configured []string, pool *pool, now func() time.Time, onTipAnswer func()) *listener {
 	return &listener{
-		network: network, configured: configured, pool: pool, now: now, onTipAnswer: answered,
+		network: network, configured: configured, pool: pool, now: now, onTipAnswer: onTipAnswer,
 		remotes: map[int32]*remote{}, connections: map[group]int{}, banned: map[group]time.Time{}, contradicted: map[netip.Addr]time.Time{}, fetches: newFetches(),
 	}
 }
@@ -164,7 +164,7 @@ func (l *listener) add(r *remote) {
 	r.id = r.peer.ID()
 	l.remotes[r.id] = r
 	l.updateConnectedSince()
-	l.ask(r)
+	l.askTip(r)
 	if r.discovered && l.book.needsAddresses() {
 		r.peer.QueueMessage(wire.NewMsgGetAddr(), nil)
 	}
@@ -207,19 +207,19 @@ func (l *listener) handleAnnouncements(r *remote, m *wire.MsgInv) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var fetch []chainhash.Hash
-	block := false
+	announcesBlock := false
 	for _, i := range m.InvList {
 		switch {
 		case i.Type == wire.InvTypeBlock:
-			block = true
+			announcesBlock = true
 		case i.Type != wire.InvTypeTx || l.fetches.isFull(r.id):
 		case l.pool.recordAnnouncement(i.Hash, r.group) && l.fetches.addSource(i.Hash, r.id, now):
 			fetch = append(fetch, i.Hash)
 		}
 	}
 	askFor(r.peer, fetch)
-	if block {
-		l.ask(r)
+	if announcesBlock {
+		l.askTip(r)
 	}
 }
 
@@ -274,8 +274,8 @@ func (l *listener) tick() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	for id, late := range l.fetches.overdue(now) {
-		l.askOthers(id, late)
+	for failed, late := range l.fetches.overdue(now) {
+		l.askOthers(failed, late)
 	}
 	l.disconnectContradicting(now)
 	askAll := now.Sub(l.askedAt) >= askInterval
@@ -287,7 +287,7 @@ func (l *listener) tick() {
 			// The tip has not changed for a while, although the peers have more blocks.
 			l.askFilter(r)
 		} else if askAll || r.askPending {
-			l.ask(r)
+			l.askTip(r)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// maxClaims is the number of stored transactions that spend the same output.
+// maxClaims is the largest number of stored transactions that spend the same output.
 const maxClaims = 100
 
 // relevantTxs holds the relevant transactions: seen transactions that pay watched destinations, and
@@ -153,9 +153,9 @@ func (r *relevantTxs) recordBlock(txs []bitcoin.Tx) {
 	}
 }
 
-// buried returns the entries that claim an output that a deeply buried transaction spent, including the
-// entry of that transaction.
-func (r *relevantTxs) buried(id string) []*entry {
+// takeBuried returns the entries that claim an output that a deeply buried transaction spent, including the
+// entry of that transaction, and deletes the record of the spent outputs.
+func (r *relevantTxs) takeBuried(id string) []*entry {
 	var found []*entry
 	for _, o := range r.spentInBlock[id] {
 		found = append(found, r.claims[o]...)

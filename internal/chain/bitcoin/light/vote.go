@@ -17,10 +17,10 @@ type tipAnswer struct {
 	filter   chainhash.Hash
 }
 
-// ask asks a peer for the headers after the parent of the tip. If they do not include the tip, the
-// peer does not agree. While the tip is far behind the network, ask does nothing, because there
+// askTip asks a peer for the headers after the parent of the tip. If they do not include the tip, the
+// peer does not agree. While the tip is far behind the network, askTip does nothing, because there
 // would be too many headers.
-func (l *listener) ask(r *remote) {
+func (l *listener) askTip(r *remote) {
 	if l.tip.height == 0 || l.behind() {
 		return
 	}
@@ -42,7 +42,7 @@ func (l *listener) setTip(tip tip) {
 	l.tip, l.askedAt = tip, l.now()
 	l.outvotedSince = time.Time{}
 	for _, r := range l.remotes {
-		l.ask(r)
+		l.askTip(r)
 		if r.answer.tip == tip.hash {
 			l.askFilter(r)
 		}

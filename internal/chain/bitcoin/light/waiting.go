@@ -76,7 +76,7 @@ func (p *pool) matchAgain() {
 			e.paysWatched = true
 			p.markUnsaved(e)
 		}
-		if e.sure() {
+		if e.isTrusted() {
 			p.relevant.addClaims(e)
 			p.takeConflicts(e)
 		}
@@ -89,7 +89,7 @@ func (p *pool) seen(id string) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	hash, err := chainhash.NewHashFromStr(id)
-	if err != nil || p.entries[*hash] == nil || !p.entries[*hash].sure() {
+	if err != nil || p.entries[*hash] == nil || !p.entries[*hash].isTrusted() {
 		return time.Time{}
 	}
 	return p.entries[*hash].seen
@@ -116,13 +116,13 @@ func (p *pool) recordBlock(txs []bitcoin.Tx) {
 	p.relevant.recordBlock(txs)
 }
 
-// buried forgets transactions that are deep in the chain, and those that spend the same
+// forgetBuried forgets transactions that are deep in the chain, and those that spend the same
 // outputs.
-func (p *pool) buried(ids []string) {
+func (p *pool) forgetBuried(ids []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, id := range ids {
-		for _, e := range p.relevant.buried(id) {
+		for _, e := range p.relevant.takeBuried(id) {
 			p.forget(e)
 		}
 	}

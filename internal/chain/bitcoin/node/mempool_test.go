@@ -66,7 +66,7 @@ func TestSeen_is_between_two_scans(t *testing.T) {
 			t.Parallel()
 			f := newFake(t, 1)
 			n := f.source()
-			f.clockOff = test.clock
+			f.clockLead = test.clock
 			if !test.first {
 				mustWait(t, n, watch)
 			}

@@ -111,7 +111,7 @@ func txFromJSON(id string, text json.RawMessage) (bitcoin.Tx, error) {
 	if err := json.Unmarshal(text, &answer); err != nil {
 		return bitcoin.Tx{}, fmt.Errorf("transaction %s: unexpected result: %w", id, err)
 	}
-	tx, _, err := answer.read()
+	tx, _, err := answer.convert()
 	if err != nil {
 		return bitcoin.Tx{}, err
 	}

@@ -67,14 +67,14 @@ func (n *Node) waiting(ctx context.Context, watched chain.Watched) (bitcoin.Wait
 		Coverage: chain.Complete, Since: n.sightingsSince(s),
 		Txs: n.mempool.paying(watched), Conflicts: n.mempool.conflicts(watched, s.end),
 	}
-	if !n.complete(s) {
+	if !n.countListing(s) {
 		w.Coverage = chain.Partial
 	}
 	return w, nil
 }
 
-// complete reports whether absence from the mempool means that a transaction is gone.
-func (n *Node) complete(s state) bool {
+// countListing counts the listing, and reports whether absence from the mempool means that a transaction is gone.
+func (n *Node) countListing(s state) (complete bool) {
 	switch {
 	case s.loading():
 		n.listings = 0

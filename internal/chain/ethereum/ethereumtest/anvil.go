@@ -42,7 +42,7 @@ type Node struct {
 // not install it, the test is skipped, except in CI, where it fails.
 func Anvil(t testing.TB, chainID uint64) *Node {
 	t.Helper()
-	program := programtest.Fetched("anvil")
+	program := programtest.FetchedPath("anvil")
 	programtest.RequireProgram(t, program)
 	host, port, err := net.SplitHostPort(programtest.FreeAddress(t, "127.0.0.1"))
 	if err != nil {

@@ -39,7 +39,7 @@ func Geth(t *testing.T) *Node {
 	if os.Getenv("E2E_NIGHTLY") == "" {
 		t.Skip("geth is for make nightly")
 	}
-	program := programtest.Fetched("geth")
+	program := programtest.FetchedPath("geth")
 	if _, err := exec.LookPath(program); err != nil {
 		t.Fatalf("geth is missing in a nightly run: %v", err)
 	}

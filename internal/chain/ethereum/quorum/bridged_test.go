@@ -84,7 +84,7 @@ func TestBridged_token_with_other_decimals_is_not_watched(t *testing.T) {
 	fake.mineBlock()
 	s := openShop(t, fake, endpoints(newNode(t, fake, answerDecimals(bridged.Contract, eighteen)), newNode(t, fake, answerDecimals(bridged.Contract, eighteen)))).watchBridged()
 	var got []ethereum.TokenFault
-	s.scanner.OnTokenFault = func(d ethereum.TokenFault) { got = append(got, d) }
+	s.scanner.OnTokenFault = func(fault ethereum.TokenFault) { got = append(got, fault) }
 	s.want("5")
 	if len(got) != 1 || got[0].Asset != "USDBC" || strings.Contains(got[0].Text, "offered") || !strings.HasPrefix(got[0].Text, "is not watched: its contract ") {
 		t.Errorf("got %+v", got)

@@ -76,7 +76,7 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 			q := openShop(t, fake, endpoints(list...), askAddresses).quorum
 			scanner := ethereum.Watch(ethereum.New(claimed(t)), q, fake.Now)
 			var reported []ethereum.TokenFault
-			scanner.OnTokenFault = func(d ethereum.TokenFault) { reported = append(reported, d) }
+			scanner.OnTokenFault = func(fault ethereum.TokenFault) { reported = append(reported, fault) }
 			if assets := scanner.Assets(); !assets[3].Unverified {
 				t.Error("token of a setting is offered before its contract was asked")
 			}
@@ -98,9 +98,9 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 			if (test.text == "") != (len(faults) == 0) || len(faults) > 0 && !strings.Contains(faults[0].Text, test.text) {
 				t.Errorf("token faults %+v, want %q", faults, test.text)
 			}
-			for _, d := range reported {
-				if !strings.Contains(d.Text, test.text) && d.Asset != "EURE" {
-					t.Errorf("OnTokenFault got %+v", d)
+			for _, fault := range reported {
+				if !strings.Contains(fault.Text, test.text) && fault.Asset != "EURE" {
+					t.Errorf("OnTokenFault got %+v", fault)
 				}
 			}
 			if wrong := strings.Contains(test.text, "18"); wrong != (len(reported) > 0 && reported[0].Wrong) {

@@ -104,7 +104,7 @@ func TestScan_follows_no_redirect(t *testing.T) {
 	t.Parallel()
 	fake := newFakeChain(20)
 	target := newNode(t, fake)
-	s := openShop(t, fake, endpoints(newNode(t, fake), newNode(t, fake, func(n *node) { n.redirects = target.URL })))
+	s := openShop(t, fake, endpoints(newNode(t, fake), newNode(t, fake, func(n *node) { n.redirectTo = target.URL })))
 	s.wantError("B: answers 307")
 	if len(target.received("eth_chainId")) > 0 {
 		t.Error("redirect was followed")

@@ -140,7 +140,7 @@ type node struct {
 	maxCalls       int   // limit of calls in a request
 	noTags         bool
 	failingMethod  string // method that is answered with an error
-	redirects      string
+	redirectTo     string // address of every redirect
 	hangs          bool
 	capitals       bool              // writes the hex digits of logs as capital letters
 	repeats        bool              // returns every log twice, and twice as removed
@@ -206,8 +206,8 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case n.isDown:
 		panic(http.ErrAbortHandler)
-	case n.redirects != "":
-		http.Redirect(w, r, n.redirects, http.StatusTemporaryRedirect)
+	case n.redirectTo != "":
+		http.Redirect(w, r, n.redirectTo, http.StatusTemporaryRedirect)
 		return
 	}
 	if n.retryAfter != "" {
@@ -280,14 +280,14 @@ func (n *node) result(c rpcCall) (result any, fault string) {
 	case "eth_getTransactionReceipt":
 		return n.receipt(blocks, c.Params[0].(string)), ""
 	case "eth_getBlockByHash":
-		return n.transactions(blocks, c.Params[0].(string)), ""
+		return n.blockWithTransactions(blocks, c.Params[0].(string)), ""
 	case "eth_getBalance", "eth_getTransactionCount":
 		return n.state(blocks, c.Method, c.Params[0].(string), c.Params[1].(map[string]any)["blockHash"].(string))
 	}
 	callObject, ok := c.Params[0].(map[string]any)
 	if ok && c.Method == "eth_call" && strings.HasPrefix(callObject["data"].(string), balanceOf) {
 		account := "0x" + strings.TrimPrefix(callObject["data"].(string), balanceOf)
-		return n.tokens(blocks, callObject["to"].(string), account, c.Params[1].(map[string]any)["blockHash"].(string))
+		return n.tokenBalance(blocks, callObject["to"].(string), account, c.Params[1].(map[string]any)["blockHash"].(string))
 	}
 	if ok && c.Method == "eth_call" && callObject["data"] == "0x313ce567" { // decimals()
 		text, exists := n.decimals[strings.ToLower(callObject["to"].(string))]
@@ -379,8 +379,8 @@ func (n *node) state(blocks []block, method, account, hash string) (any, string)
 // balanceOf is the prefix of the data of a call for the balance of an account.
 const balanceOf = "0x70a08231" + "000000000000000000000000"
 
-// tokens returns an account's balance of a token after a block.
-func (n *node) tokens(blocks []block, contract, account, hash string) (any, string) {
+// tokenBalance returns an account's balance of a token after a block.
+func (n *node) tokenBalance(blocks []block, contract, account, hash string) (any, string) {
 	at := slices.IndexFunc(blocks, func(b block) bool { return n.hash(b) == hash })
 	switch {
 	case at < 0:
@@ -399,8 +399,8 @@ func (n *node) tokens(blocks []block, contract, account, hash string) (any, stri
 	return fmt.Sprintf("0x%064x", balance), ""
 }
 
-// transactions returns a block with its transactions.
-func (n *node) transactions(blocks []block, hash string) any {
+// blockWithTransactions returns a block with its transactions.
+func (n *node) blockWithTransactions(blocks []block, hash string) any {
 	for _, b := range blocks {
 		if n.hash(b) != hash {
 			continue
@@ -481,14 +481,14 @@ func (n *node) receipt(blocks []block, tx string) any {
 func (n *node) log(b block, t transfer) map[string]any {
 	var amount [32]byte
 	binary.BigEndian.PutUint64(amount[24:], t.units)
-	write := func(hex string) string { return hex }
+	format := func(hex string) string { return hex }
 	if n.capitals {
-		write = func(hex string) string { return "0x" + strings.ToUpper(strings.TrimPrefix(hex, "0x")) }
+		format = func(hex string) string { return "0x" + strings.ToUpper(strings.TrimPrefix(hex, "0x")) }
 	}
 	return map[string]any{
-		"address": write(strings.ToLower(t.contract)), "topics": []string{write(transferTopic), word("0x" + strings.Repeat("9", 40)), write(word(t.to))},
-		"data": "0x" + hex.EncodeToString(amount[:]), "blockNumber": fmt.Sprintf("0x%x", b.height), "blockHash": write(n.hash(b)),
-		"transactionHash": write(t.tx), "logIndex": fmt.Sprintf("0x%x", t.index), "removed": false,
+		"address": format(strings.ToLower(t.contract)), "topics": []string{format(transferTopic), word("0x" + strings.Repeat("9", 40)), format(word(t.to))},
+		"data": "0x" + hex.EncodeToString(amount[:]), "blockNumber": fmt.Sprintf("0x%x", b.height), "blockHash": format(n.hash(b)),
+		"transactionHash": format(t.tx), "logIndex": fmt.Sprintf("0x%x", t.index), "removed": false,
 	}
 }
 

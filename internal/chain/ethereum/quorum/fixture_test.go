@@ -86,9 +86,9 @@ func (s *shop) wantError(words ...string) {
 	if err == nil {
 		s.Fatal("no error")
 	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			s.Errorf("error %q does not contain %q", err, w)
+	for _, expected := range words {
+		if !strings.Contains(err.Error(), expected) {
+			s.Errorf("error %q does not contain %q", err, expected)
 		}
 	}
 }

@@ -231,7 +231,7 @@ func TestScan_begins_below_a_fork_under_its_cursor(t *testing.T) {
 		fake.mineBlock()
 	}
 	s = openShop(t, fake, endpoints(newNode(t, fake), newNode(t, fake))) // a restart
-	s.from = chain.Cursor{Height: 201, Hash: hashOf("left")}
+	s.from = chain.Cursor{Height: 201, Hash: hashOf("departed")}
 	if snapshot := s.want(); snapshot.From.Height >= 198 {
 		t.Errorf("scan begins at %d, want below 198", snapshot.From.Height)
 	}

@@ -184,7 +184,7 @@ func (c *client) post(ctx context.Context, calls []call) ([]answer, error) {
 	case err != nil:
 		return nil, withoutURL(err)
 	case len(body) > maxAnswer:
-		return nil, &refusedError{"answer too large"}
+		return nil, &refusedError{fmt.Sprintf("answer is larger than %d bytes", maxAnswer)}
 	case response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable:
 		return nil, rateLimitError(c.retryAfter(response.Header), response.Status)
 	case response.StatusCode == http.StatusRequestEntityTooLarge:
@@ -302,7 +302,7 @@ func (c *client) retryAfter(h http.Header) time.Duration {
 func withoutURL(err error) error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		if u.Timeout() {
-			return errors.New("no answer in " + answerTimeout.String())
+			return errors.New("no answer within " + answerTimeout.String())
 		}
 		return u.Err
 	}
