@@ -48,7 +48,7 @@ func repeat(b *testing.B, clients int, request func(context.Context) error) late
 	return got
 }
 
-// load lets clients repeat a request for a duration, each without pause.
+// load lets clients repeat a request for a duration, each without pause and at least once.
 func load(ctx context.Context, clients int, span time.Duration, request func(context.Context) error) (latencies, error) {
 	ctx, cancel := context.WithTimeout(ctx, span+30*time.Second)
 	defer cancel()
@@ -60,7 +60,7 @@ func load(ctx context.Context, clients int, span time.Duration, request func(con
 	for range clients {
 		group.Go(func() {
 			var clientDurations []time.Duration
-			for time.Since(start) < span {
+			for len(clientDurations) == 0 || time.Since(start) < span {
 				sentAt := time.Now()
 				if err := request(ctx); err != nil {
 					mu.Lock()
