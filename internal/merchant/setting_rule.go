@@ -101,7 +101,8 @@ const PersonalDataKept = "off"
 const (
 	// ProposedPersonalDataMonths is the period that the form for the payment settings proposes.
 	ProposedPersonalDataMonths = 24
-	// minPersonalDataMonths is longer than the events of an invoice, which have the same data, are stored after its end.
+	// minPersonalDataMonths is longer than the time for which the events of an invoice are stored after its end: they
+	// contain the same data.
 	minPersonalDataMonths = 3
 	maxPersonalDataMonths = 600
 )

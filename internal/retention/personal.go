@@ -9,10 +9,10 @@ import (
 	"chequer/internal/invoice"
 )
 
-// Removed holds the numbers of what a removal removes from one invoice.
+// Removed counts the personal data that were removed from an invoice, by kind.
 type Removed struct{ Notes, RefundAddresses, Metadata, ReturnAddresses int64 }
 
-// kinds returns the kinds of which there is something.
+// kinds returns the kinds whose number is not zero.
 func (r Removed) kinds() (kinds []invoice.PersonalData) {
 	for _, k := range []struct {
 		kind invoice.PersonalData
@@ -31,8 +31,8 @@ type Notes struct {
 	Newest time.Time
 }
 
-// Due reports whether the personal data of an invoice may be removed at a time on the real clock: a number
-// of months have passed since the end of the invoice and all that followed it, and nothing is expected any more.
+// Due reports whether the personal data of an invoice may be removed at a time on the real clock: the invoice is
+// finished, and the given months have passed since its last activity and since the newest note.
 func Due(inv *invoice.Invoice, months int, notes Notes, now time.Time) bool {
 	at := now.Add(inv.Clock)
 	return isFinished(inv, at) && !at.Before(lastActivity(inv).AddDate(0, months, 0)) && !now.Before(notes.Newest.AddDate(0, months, 0))
@@ -41,8 +41,8 @@ func Due(inv *invoice.Invoice, months int, notes Notes, now time.Time) bool {
 // isFinished reports whether nothing is expected of an invoice at a time on its own clock: no payment, no decision, no
 // refund and no sale.
 func isFinished(inv *invoice.Invoice, at time.Time) bool {
-	switch s := inv.State.Status; {
-	case s == invoice.Created, s == invoice.Pending, !inv.State.NextCheck.IsZero(), inv.NeedsDecision(), at.Before(inv.ExpiresAt().Add(invoice.WatchPeriod)):
+	isOpen := inv.State.Status == invoice.Created || inv.State.Status == invoice.Pending || !inv.State.NextCheck.IsZero()
+	if isOpen || inv.NeedsDecision() || at.Before(inv.ExpiresAt().Add(invoice.WatchPeriod)) {
 		return false
 	}
 	unconfirmed := func(t invoice.Transfer) bool {
@@ -71,7 +71,8 @@ func lastActivity(inv *invoice.Invoice) time.Time {
 }
 
 // RemoveFrom removes the personal data from an invoice, records that its notes were removed, and returns the
-// numbers of what was removed. If there is nothing to remove, only a first call changes the invoice.
+// numbers of removed data. If there is nothing to remove, the first call records the removal, and later calls do not
+// change the invoice.
 func RemoveFrom(inv *invoice.Invoice, notes Notes, now time.Time) (removed Removed) {
 	removed.Notes = notes.Count
 	if !inv.RefundAddress.IsZero() {
@@ -103,7 +104,8 @@ func RemoveFrom(inv *invoice.Invoice, notes Notes, now time.Time) (removed Remov
 	return removed
 }
 
-// keptMetadata returns the metadata of an invoice of a product or a terminal that state what was sold.
+// keptMetadata returns the metadata that stay: those that the server set for an invoice of a product or a terminal,
+// such as the product and its quantity.
 func keptMetadata(inv *invoice.Invoice) map[string]string {
 	if inv.Origin.Kind != invoice.FromProduct && inv.Origin.Kind != invoice.FromTerminal {
 		return nil

@@ -15,7 +15,7 @@ import (
 
 // runs is a Storage whose runs take a number of transactions each. A negative number is a run that fails.
 type runs struct {
-	left  map[string]int
+	left  map[string]int // transactions that are left, by merchant
 	calls []string
 }
 
