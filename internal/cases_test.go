@@ -35,7 +35,7 @@ func TestCases_name_existing_tests(t *testing.T) {
 		}
 		id, does, tests := row[1], row[3], row[4]
 		if seen[id] {
-			t.Errorf("%s is there twice", id)
+			t.Errorf("CASES.md has %s twice", id)
 		}
 		seen[id] = true
 		if tests == "none" && strings.HasPrefix(does, "Not supported: ") {
@@ -43,12 +43,12 @@ func TestCases_name_existing_tests(t *testing.T) {
 		}
 		for name := range strings.SplitSeq(tests, "`, `") {
 			name = "`" + strings.Trim(name, "`") + "`"
-			part := caseTest.FindStringSubmatch(name)
-			if part == nil {
+			match := caseTest.FindStringSubmatch(name)
+			if match == nil {
 				t.Errorf("%s: %s is not written as package: Test/subtest", id, name)
 				continue
 			}
-			if !hasTest(t, part[1], part[2], part[3]) {
+			if !hasTest(t, match[1], match[2], match[3]) {
 				t.Errorf("%s: there is no test %s", id, name)
 			}
 		}
@@ -58,9 +58,8 @@ func TestCases_name_existing_tests(t *testing.T) {
 	}
 }
 
-// hasTest reports whether the tests of a package declare a function, and hold the name
-// of its subtest: as text, in which a space is an underscore of the name, or as a
-// script in testdata.
+// hasTest reports whether the tests of a package declare a function and contain the name of its subtest: as a
+// string, which may have spaces instead of underscores, or as the name of a script in testdata.
 func hasTest(t *testing.T, pkg, function, subtest string) bool {
 	t.Helper()
 	declared, named := false, subtest == ""

@@ -29,7 +29,7 @@ var floors = map[string]int{
 	"chequer/internal/client/foreign": 2, "chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2,
 	"chequer/internal/storage/highwater": 2, "chequer/web/present": 2, "chequer/views/desk": 2,
 
-	"chequer/web": 3, "chequer/internal/wire": 3, "chequer/internal/report": 3, "chequer/internal/casework": 3,
+	"chequer/web": 3, "chequer/internal/wire": 3, "chequer/internal/report": 3, "chequer/internal/casework": 3, "chequer/internal/retention": 3,
 
 	"chequer/internal/server": 4, "chequer/web/desk/visit": 4, "chequer/internal/watcher": 4, "chequer/internal/webhook": 4, "chequer/internal/notify": 4, "chequer/internal/sale": 4, "chequer/internal/chain/bitcoin/node": 4,
 	"chequer/internal/chain/bitcoin/light": 4, "chequer/internal/chain/ethereum/quorum": 4,
@@ -75,12 +75,12 @@ func TestImports_point_down(t *testing.T) {
 			t.Errorf("%s has no floor: add it to floors", path)
 			continue
 		}
-		for _, i := range imports {
-			switch isKnown, known := floors[i]; {
-			case testOnly[i]:
-				t.Errorf("%s is part of the program, but imports %s, which is for tests", path, i)
-			case known && isKnown >= floor:
-				t.Errorf("%s (floor %d) imports %s (floor %d)", path, floor, i, isKnown)
+		for _, imported := range imports {
+			switch importedFloor, known := floors[imported]; {
+			case testOnly[imported]:
+				t.Errorf("%s is part of the program, but imports %s, which is for tests", path, imported)
+			case known && importedFloor >= floor:
+				t.Errorf("%s (floor %d) imports %s (floor %d)", path, floor, imported, importedFloor)
 			}
 		}
 	}

@@ -171,7 +171,7 @@ func goPassages(t *testing.T, path string, source []byte, add func(line int, tex
 		case token.EOF:
 			return
 		case token.COMMENT, token.STRING:
-			if kind == token.COMMENT || !strings.HasSuffix(path, "_test.go") { // strings of tests are names of keys and the like
+			if kind == token.COMMENT || !strings.HasSuffix(path, "_test.go") { // the strings of tests are test data
 				add(file.Line(at), text)
 			}
 		}

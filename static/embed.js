@@ -32,6 +32,7 @@ function open(a) {
   emit("open");
 }
 
+// If no message from the frame arrives in time, the browser has refused the frame, and the link opens as a page.
 function wait(ms) {
   var waited = frame;
   setTimeout(function () { if (frame && frame === waited && !ready) location.assign(link.href); }, ms);

@@ -3,11 +3,11 @@
 "use strict";
 if (parent === window) return;
 var d = document, posted, listed = d.currentScript.dataset.origins.split(" ").concat(location.origin);
-var around = location.ancestorOrigins ? [location.ancestorOrigins[0]] : listed;
+var embedders = location.ancestorOrigins ? [location.ancestorOrigins[0]] : listed;
 
 function post(message) {
   message.pay = 1;
-  around.forEach(function (origin) { if (listed.indexOf(origin) >= 0) parent.postMessage(message, origin); });
+  embedders.forEach(function (origin) { if (listed.indexOf(origin) >= 0) parent.postMessage(message, origin); });
 }
 
 function status() {

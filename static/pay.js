@@ -6,11 +6,11 @@ var d = document, live = d.getElementById("live"), say = d.getElementById("say")
 if (!live) return;
 d.documentElement.classList.remove("nojs");
 
-var stream, poll, tries = 0, deadline = 0, announced = {}, countdown, seconds, cancelled, chosen, drift = skew();
+var stream, poll, tries = 0, deadline = 0, announced = {}, countdown, seconds, cancelled, chosen, lastSkew = skew();
 var policy = {createHTML: html => html};
 var types = window.trustedTypes ? trustedTypes.createPolicy("live", policy) : policy;
 
-function all(selector, each) { Array.prototype.forEach.call(live.querySelectorAll(selector), each); }
+function each(selector, act) { Array.prototype.forEach.call(live.querySelectorAll(selector), act); }
 function announce(text) { say.textContent = ""; setTimeout(() => { say.textContent = text; }, 60); }
 
 // skew returns the difference between the time of day and performance.now(). It changes when the clock
@@ -20,10 +20,12 @@ function skew() { return Date.now() - performance.now(); }
 // The server sends the remaining seconds and no time of day, so the shopper's clock does not matter.
 function setDeadline(clock) {
   var end = clock ? performance.now() + clock.dataset.left * 1e3 : 0;
-  if (Math.abs(end - deadline) > 3e4) announced = {};
+  if (Math.abs(end - deadline) > 3e4) announced = {}; // the deadline of a new quote
   deadline = end;
 }
 
+// tick shows the remaining time and announces its last five minutes and its last minute. At the end of the quote, and after
+// the clock of the device jumped, it refreshes the page.
 function tick() {
   var clock = d.getElementById("clock");
   if (!clock || !deadline) return;
@@ -34,47 +36,48 @@ function tick() {
     if (s <= mark && s > mark - 30 && !announced[mark]) { announced[mark] = 1; announce(clock.dataset["say" + mark]); }
   });
   if (!s) deadline = 0;
-  if (!s || Math.abs(now - drift) > 5e3) { drift = now; refresh(); }
+  if (!s || Math.abs(now - lastSkew) > 5e3) { lastSkew = now; refresh(); }
 }
 
 // Times of day are shown in the shopper's time zone.
-function local() {
-  var words = {day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short", numberingSystem: "latn"};
-  all("time[datetime]:not(#clock)", t => { t.textContent = new Date(t.dateTime).toLocaleString(d.documentElement.lang, words); });
+function showLocalTimes() {
+  var format = {day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short", numberingSystem: "latn"};
+  each("time[datetime]:not(#clock)", t => { t.textContent = new Date(t.dateTime).toLocaleString(d.documentElement.lang, format); });
 }
 
-// The chosen method is kept when the page is updated and, in the history state, when it is reloaded. A
-// row of methods that is wider than the window scrolls to the chosen method.
-function choose() {
-  all("input[name=method]", radio => { if (radio.value === chosen) radio.checked = true; });
-  all("[name=m]", field => { if (chosen) field.value = chosen; });
+// The chosen method is kept when the page is updated and, in the history state, when it is reloaded.
+function applyChoice() {
+  each("input[name=method]", radio => { if (radio.value === chosen) radio.checked = true; });
+  each("[name=m]", field => { if (chosen) field.value = chosen; });
 }
 
-function reveal() {
-  choose();
-  all(".methods :checked+label", label => {
+// A row of methods that is wider than the window scrolls to the chosen method.
+function showChoice() {
+  applyChoice();
+  each(".methods :checked+label", label => {
     var row = label.parentNode, inner = label.getBoundingClientRect(), outer = row.getBoundingClientRect();
     row.scrollLeft += inner.left + inner.right - outer.left - outer.right >> 1;
   });
 }
 
-// The server's fragment replaces the live region. What the shopper chose and typed is kept.
+// The server's fragment replaces the live region. The chosen method, the typed refund address, the opened details and the
+// focus are kept. With always, the region is replaced even if its version is the same.
 function swap(html, always) {
   var next = new DOMParser().parseFromString(types.createHTML(html), "text/html").getElementById("live");
   if (!next) return;
   if (next.dataset.v === live.dataset.v && !always) { setDeadline(next.querySelector("#clock")); return; }
   var active = d.activeElement, focus = active && live.contains(active) ? active.id || "live" : 0, kind = live.dataset.k, counting = countdown;
-  all("details[open]", old => { var now = next.querySelector("#" + old.id); if (now) now.open = true; });
-  all("#refund-address", old => { var now = next.querySelector("#refund-address"); if (now) now.value = old.value; });
+  each("details[open]", old => { var now = next.querySelector("#" + old.id); if (now) now.open = true; });
+  each("#refund-address", old => { var now = next.querySelector("#refund-address"); if (now) now.value = old.value; });
   stopCountdown();
   live.replaceWith(next);
   live = next;
-  reveal();
+  showChoice();
   d.title = live.dataset.title;
   setDeadline(d.getElementById("clock"));
   tick();
-  local();
-  d.dispatchEvent(new Event("swap")); // for wallet.js
+  showLocalTimes();
+  d.dispatchEvent(new Event("swap")); // for wallet.js, frame.js and pos.js
   if (focus) (d.getElementById(focus) || live).focus({preventScroll: true});
   if (live.dataset.k !== kind) announce((live.dataset.say + " " + startReturn()).trim());
   else if (counting) startReturn();
@@ -114,13 +117,13 @@ function cancelReturn() {
   addEventListener(type, e => { if (e.key === "Escape") cancelReturn(); else if (countdown) showSeconds(10); }, {passive: true});
 });
 
-// With check, the answer is empty if the page has not changed.
+// With check, the server answers without a page if the page has not changed.
 function refresh(check) {
   return fetch(live.dataset.self, {cache: "no-store", headers: check ? {"If-None-Match": '"' + live.dataset.v + '"'} : {}}).then(r => { if (r.ok) return r.text().then(swap); }).catch(() => {});
 }
 
 // A proxy may drop the stream without a signal. While the stream is open its events, at least a heartbeat
-// every 20 seconds, put off polling; when they stop, the page polls and connects again.
+// every 20 seconds, postpone polling. When they stop, the page polls and connects again.
 function schedulePoll() {
   clearTimeout(poll);
   if (live.dataset.final) return;
@@ -171,9 +174,9 @@ d.addEventListener("click", e => {
 });
 
 // Pages over plain HTTP have no clipboard API, and frames may lack the permission for it.
-function copy(text) { return (navigator.clipboard ? navigator.clipboard.writeText(text) : Promise.reject()).catch(() => { copyOld(text); }); }
+function copy(text) { return (navigator.clipboard ? navigator.clipboard.writeText(text) : Promise.reject()).catch(() => { copyBySelection(text); }); }
 
-function copyOld(text) {
+function copyBySelection(text) {
   var line = d.body.appendChild(d.createElement("span")), selection = getSelection();
   line.className = "vh";
   line.textContent = text;
@@ -187,7 +190,7 @@ function copyOld(text) {
 d.addEventListener("change", e => {
   if (e.target.name !== "method") return;
   history.replaceState(Object.assign({}, history.state, {m: chosen = e.target.value}), "");
-  choose();
+  applyChoice();
 });
 
 // The answer to a simulation is the changed page, or the page with the reason for the refusal.
@@ -201,12 +204,12 @@ d.addEventListener("submit", e => {
   }).catch(() => { form.dataset.plain = 1; form.requestSubmit(e.submitter); });
 });
 
-all("input:checked", radio => { chosen = radio.value; });
+each("input:checked", radio => { chosen = radio.value; });
 if (history.state && history.state.m) chosen = history.state.m;
-reveal();
+showChoice();
 setDeadline(d.getElementById("clock"));
 tick();
-local();
+showLocalTimes();
 setInterval(tick, 500);
 listen();
 })();

@@ -45,7 +45,8 @@ function unmute() {
   return new Promise(function (resolve) { sound.onstatechange = resolve; });
 }
 
-// Plays two notes when the invoice is paid, unless the browser refuses sound for two seconds.
+// Plays two notes when the invoice is paid. If the browser allows sound only after more than two seconds, nothing is
+// played.
 function ring() {
   var late;
   setTimeout(function () { late = 1; }, 2e3);

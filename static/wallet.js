@@ -2,9 +2,10 @@
 // nothing to any other place. All texts and numbers come from the server.
 (function () {
 "use strict";
-var d = document, say = d.getElementById("say"), wallets = [], asked, notice;
+var d = document, say = d.getElementById("say"), wallets = [], askedWallet, notice;
 if (!say || !window.BigInt) return;
 
+// The texts, and the boxes: each method has a box, the element for the buttons of the wallets.
 function words() { return d.getElementById("wallet-words"); }
 function boxes() { return Array.from(d.querySelectorAll(".wallets")); }
 function box(method) { return boxes().find(b => b.dataset.method === method); }
@@ -20,12 +21,12 @@ function text(key, wallet, b) {
   return words().dataset[key].replace(/{(\w+)}/g, (_, fact) => facts[fact]);
 }
 
-// The request with the exact amount. See ERC-20, transfer, and the Contract ABI Specification, "Formal
-// Specification of the Encoding".
-function transaction(x, from) {
-  var request = {from: from, to: x.address, value: "0x" + hex(x.units), chainId: "0x" + hex(x.chain)};
-  if (!x.contract) return request;
-  return Object.assign(request, {to: x.contract, value: "0x0", data: "0xa9059cbb" + encodeWord(x.address.slice(2)) + encodeWord(hex(x.units))});
+// The transaction with the exact amount. 0xa9059cbb selects the function transfer(address,uint256). See ERC-20,
+// transfer, and the Contract ABI Specification, "Formal Specification of the Encoding".
+function transaction(payment, from) {
+  var request = {from: from, to: payment.address, value: "0x" + hex(payment.units), chainId: "0x" + hex(payment.chain)};
+  if (!payment.contract) return request;
+  return Object.assign(request, {to: payment.contract, value: "0x0", data: "0xa9059cbb" + encodeWord(payment.address.slice(2)) + encodeWord(hex(payment.units))});
 }
 
 // Switches the wallet to the network, or throws.
@@ -35,13 +36,13 @@ async function switchNetwork(ask, chain) {
   if (BigInt(await ask("eth_chainId")) !== BigInt(chain)) throw {code: 4200};
 }
 
-// The page may change while the wallet asks the shopper. The amount that is due after the answer is
-// sent.
+// The page may change while the wallet asks the shopper. The request to send uses the amount that is due after
+// the shopper's answer.
 async function pay(wallet, method) {
-  if (asked || sent()) return;
+  if (askedWallet || sent()) return;
   var b = box(method), turn = words().dataset.turn, sending, key;
   var ask = (method, params) => wallet.provider.request({method, params});
-  asked = wallet;
+  askedWallet = wallet;
   show("ask", wallet, b);
   try {
     var accounts = await ask("eth_requestAccounts");
@@ -53,7 +54,7 @@ async function pay(wallet, method) {
     await ask("eth_sendTransaction", [transaction(now.dataset, accounts[0])]);
     remember(words() ? words().dataset.turn : turn);
   } catch (e) { key = errorKey(e || {}, sending); }
-  asked = null;
+  askedWallet = null;
   show(key, wallet, b);
 }
 
@@ -80,14 +81,14 @@ function show(key, wallet, b) {
 
 // The contents of a box: a button for each wallet, and the state of the payment.
 function contents(b) {
-  var done = sent(), note = done ? b.dataset.sent : !asked && notice && notice.method === b.dataset.method ? notice.text : "";
+  var done = sent(), note = done ? b.dataset.sent : !askedWallet && notice && notice.method === b.dataset.method ? notice.text : "";
   var list = (done ? wallets.slice(0, 1) : wallets).map((wallet, i) => {
     var button = d.createElement("button");
     button.type = "button";
     button.id = b.id + i;
     button.className = i ? "btn alt" : "btn";
-    button.textContent = text(done ? "done" : asked === wallet ? "ask" : "pay", wallet, b);
-    if (done || asked) button.setAttribute("aria-disabled", "true");
+    button.textContent = text(done ? "done" : askedWallet === wallet ? "ask" : "pay", wallet, b);
+    if (done || askedWallet) button.setAttribute("aria-disabled", "true");
     button.addEventListener("click", () => pay(wallet, b.dataset.method));
     return button;
   });
@@ -95,7 +96,8 @@ function contents(b) {
   return list;
 }
 
-// The link to a wallet's own browser is for shoppers without a wallet here. It cannot leave a frame.
+// The link that opens the page in a wallet's own browser is hidden if this browser has a wallet, and in a frame, which the
+// link cannot leave.
 function apps() {
   if (wallets.length || parent !== window) d.querySelectorAll(".app").forEach(a => { a.hidden = true; });
 }

@@ -12,8 +12,8 @@ type Docs struct {
 	Navigation Navigation
 	Document   *openapi.Document
 	Examples   map[string][]Example // by the name in openapi.Operation.Example
-	YAML       string               // addresses of the document itself
-	JSON       string
+	YAML       string               // address of the document as YAML
+	JSON       string               // address of the document as JSON
 }
 
 // Example is a program that uses the API.
@@ -63,10 +63,10 @@ func spans(text string) []span {
 	return list
 }
 
-// place is a part of the API reference that has an ID.
+// place is a part of the API reference that links can lead to.
 type place struct {
 	id, title string
-	places    []place
+	places    []place // the parts within it
 }
 
 // places returns the contents of the API reference.

@@ -12,7 +12,7 @@ type Embed struct {
 	Typed   string // the typed link
 	Example string
 	Error   string   // the problem with the typed link
-	Link    string   // the whole link; empty until a valid link is typed
+	Link    string   // the complete address of the typed link; empty until a valid link is typed
 	Plain   string   // the snippet with a plain link
 	Modal   string   // the snippet that opens a dialog
 	Origins []string // origins of the pages that may show the dialog
@@ -24,7 +24,7 @@ func LinkSnippet(link, text string) string {
 }
 
 // DialogSnippet returns the HTML of a link whose payment page opens in a dialog over the merchant's own page.
-// BaseURL is the address of the server, which has the script.
+// baseURL is the address of the server, which serves the script.
 func DialogSnippet(link, text, baseURL string) string {
 	return fmt.Sprintf("<a href=\"%s\" data-pay>%s</a>\n<script src=\"%s/embed.js\" defer></script>",
 		html.EscapeString(link), html.EscapeString(text), html.EscapeString(baseURL))

@@ -39,7 +39,7 @@ func EmbedPage(e Embed) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"build\"><p id=\"say\" class=\"vh\" role=\"status\"></p><h1>Put a payment on your page</h1><p class=\"lead\">Choose a checkout link, and paste one of the two below. Neither needs anything else.</p><form method=\"get\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"build\"><p id=\"say\" class=\"vh\" role=\"status\"></p><h1>Put a payment on your page</h1><p class=\"lead\">Enter a checkout link, and paste one of the two snippets below it into your page.</p><form method=\"get\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -169,7 +169,7 @@ func EmbedPage(e Embed) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<h2>A button that opens over your page</h2><p>On phones, without its script, and on pages that are not listed it is the same plain link.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<h2>A button that opens over your page</h2><p>On phones, without the script, and on pages of other origins than the listed ones it is a plain link.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

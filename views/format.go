@@ -9,7 +9,7 @@ type Group struct {
 	Tight bool // the margin to the next group is narrow
 }
 
-// AmountGroups splits the decimals of an amount like satoshis: a group of two digits, then groups of
+// AmountGroups splits the decimals of an amount as satoshis are often grouped: two digits, then groups of
 // three. An amount of at most four decimals is one group. The decimal mark may be a comma.
 func AmountGroups(amount string) []Group {
 	separator := strings.IndexAny(amount, ".,")

@@ -44,6 +44,6 @@ type Navigation struct {
 	Current  string // address of the page that is shown
 	Sections []Link // sections of the current page
 	IsOpen   bool   // the list of pages is open on wide screens
-	Search   string // address of the search
-	Query    string
+	Search   string // address that the search form sends Query to
+	Query    string // the words that were searched for
 }

@@ -9,7 +9,7 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// methodList shows every payment method, and the switch between them. The switch consists of radio
+// methodList shows every payment method, and the switch between the methods. The switch consists of radio
 // buttons and style rules, so it needs neither a script nor another request.
 func methodList(p Payment) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -238,7 +238,7 @@ func methodList(p Payment) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if p.asksWallet() {
+		if p.hasWalletRequest() {
 			templ_7745c5c3_Err = walletTexts(p).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -843,7 +843,7 @@ func wallets(m Method) templ.Component {
 	})
 }
 
-// walletTexts holds the texts of the script that fills the element of wallets.
+// walletTexts holds the texts of the script that fills the elements that wallets renders.
 func walletTexts(p Payment) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

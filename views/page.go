@@ -4,7 +4,7 @@ package views
 
 import "chequer/internal/locale"
 
-// Page holds the data that every page has.
+// Page holds the values that every page has.
 type Page struct {
 	*locale.Language
 	LanguageURL string // address of this page up to the language code; empty if there is only one language
@@ -15,14 +15,14 @@ type Page struct {
 	Script     string // address of the script; empty on a page without one
 	Icon       string
 	Logo       string // address of the logo; if empty, the shop's initial is shown
-	Line       string // line of text that the shop puts on every page
+	Line       string // text of the theme, shown at the end of every page
 	Support    Link   // the shop's contact
 	Terms      Link
 	Home       string   // address of the storefront; empty if there is none
 	Scripts    []string // addresses of further scripts
 	Frame      string   // address of the script for a page in a frame; empty if no page may frame it
 	Origins    string   // origins that may frame the page, separated by spaces
-	Manifest   string   // address of the manifest that makes the page installable; empty if it is not
+	Manifest   string   // address of the manifest that makes the page installable; empty on other pages
 	Touch      string   // address of the icon of an installed page
 	TestNotice string   // text that says that no real money moves; empty in live mode
 }

@@ -44,7 +44,7 @@ func TestPaymentPage(t *testing.T) {
 			t.Errorf("%s: %d of %q, want %d", tt.name, got, tt.selector, tt.want)
 		}
 	}
-	unique(t, doc)
+	requireUniqueIDs(t, doc)
 	if got, want := doc.Find("section.m1 code.addr").Text(), "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"; got != want {
 		t.Errorf("selecting the address gives %q, want %q", got, want)
 	}
@@ -124,7 +124,7 @@ func TestStorefrontPage(t *testing.T) {
 		{"summary leads to the field", views.Storefront{Form: views.Form{Error: "No"}}, `.err[role=alert] a[href="#amount"]`, 1},
 		{"message at the field", views.Storefront{Form: views.Form{Error: "No"}}, `#amount-error`, 1},
 		{"an internal error is not shown at the field", views.Storefront{Form: views.Form{Fault: "Sorry"}}, `.err[role=alert]:not(:has(a)), .bad`, 1},
-		{"demo says so", views.Storefront{Demo: true}, `p:contains("This is a demo")`, 1},
+		{"demo is marked", views.Storefront{Demo: true}, `p:contains("This is a demo")`, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -133,7 +133,7 @@ func TestStorefrontPage(t *testing.T) {
 			if got := doc.Find(tt.selector).Length(); got != tt.want {
 				t.Errorf("%d of %q, want %d", got, tt.selector, tt.want)
 			}
-			unique(t, doc)
+			requireUniqueIDs(t, doc)
 		})
 	}
 }
@@ -181,7 +181,8 @@ func rendered(t *testing.T, page templ.Component) *goquery.Document {
 	return doc
 }
 
-func unique(t *testing.T, doc *goquery.Document) {
+// requireUniqueIDs reports IDs that two elements have, and references to IDs that no element has.
+func requireUniqueIDs(t *testing.T, doc *goquery.Document) {
 	t.Helper()
 	seen := map[string]bool{}
 	for _, id := range doc.Find("[id]").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("id", "") }) {

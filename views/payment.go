@@ -35,7 +35,7 @@ type Payment struct {
 	Lead          string
 	Notes         []Note
 	Methods       []Method
-	Turn          string // changes when the shopper has to send money again with a browser wallet
+	Turn          string // changes when the shopper has to send money again, so that browser wallets are offered again
 	Facts         []Fact
 	Footing       string      // says that the page is no VAT invoice
 	PDF           Link        // the receipt as a document
@@ -68,9 +68,9 @@ type Due struct {
 	Amount string // "€56.50"
 	Coins  string // below the amount: the coins received
 	Line   string // below the amount, if it does not depend on the method
-	Until  Moment // a time after the line, followed by After
+	Until  Moment // a time after Line, followed by After
 	After  string
-	Long   bool // coins, which have more digits than a price
+	Long   bool // Amount is an amount of coins, which has more digits than a price
 }
 
 // LineText returns the line with its time as plain text.
@@ -84,7 +84,7 @@ type Proof struct {
 	Key string // the public key that the statement names
 }
 
-// RequoteForm is the form that asks for a new quote. It is empty if Action is.
+// RequoteForm is the form that asks for a new quote. Without an Action there is no form.
 type RequoteForm struct {
 	Action string
 	Text   string
@@ -92,7 +92,7 @@ type RequoteForm struct {
 	Method string // the method that the page opens afterwards
 }
 
-// Refund asks for a refund address, or shows it. It is empty if Label is.
+// Refund asks for a refund address, or shows it. Without a Label the page shows neither.
 type Refund struct {
 	Action     string // address that the form posts to; empty once the refund address is saved
 	Heading    string
@@ -137,7 +137,7 @@ type Note struct {
 	Kind   string // "warn", "bad", "ok" or empty
 	Strong string
 	Text   string
-	Until  Moment // a time after the text, followed by After
+	Until  Moment // a time after Text, followed by After
 	After  string
 }
 
@@ -170,8 +170,8 @@ type Method struct {
 	App     string        // opens this page in a phone's wallet that can send the payment; empty if there is none
 	// Second is the code with the amount, which some wallets misread. It is drawn on SecondPage.
 	Second     Picture
-	SecondTo   templ.SafeURL
-	SecondPage string // address of the page with Second; empty on that page, and without such a code
+	SecondTo   templ.SafeURL // opens a wallet with the amount; empty if no link is safe
+	SecondPage string        // address of the page with Second; empty on that page, and without such a code
 
 	AmountLabel  string
 	Amount       string // the copied text: digits and a dot
@@ -186,7 +186,7 @@ type Method struct {
 	Request       Request
 }
 
-// Request is the transfer that a browser wallet is asked to send. It is empty if Units is.
+// Request is the transfer that a browser wallet is asked to send. Without Units there is none.
 type Request struct {
 	ChainID  string // EIP-155, decimal
 	Network  string // "Base"
@@ -211,7 +211,7 @@ type Summary struct {
 	Words   string
 }
 
-// Simulate holds the tools of a test invoice. It is empty if Groups is.
+// Simulate holds the test tools of a test invoice. Without Groups there are none.
 type Simulate struct {
 	Action  string // address that the form posts to
 	Groups  []Simulations
@@ -225,7 +225,7 @@ type Simulations struct {
 	Actions []Simulation
 }
 
-// Simulation is one event that the test network can be made to show.
+// Simulation is an event that the test network can simulate.
 type Simulation struct {
 	Value string
 	Text  string
@@ -252,8 +252,8 @@ func WalletURL(uri string) templ.SafeURL {
 // hasChoice reports whether the shopper can choose between methods.
 func (p Payment) hasChoice() bool { return len(p.Methods) > 1 }
 
-// asksWallet reports whether a browser wallet can pay with some method.
-func (p Payment) asksWallet() bool {
+// hasWalletRequest reports whether a browser wallet can pay with one of the methods.
+func (p Payment) hasWalletRequest() bool {
 	return slices.ContainsFunc(p.Methods, func(m Method) bool { return m.Request.Units != "" })
 }
 

@@ -15,8 +15,8 @@ import (
 // quietZone is the width of the margin around a code, in modules. Scanners need four.
 const quietZone = 4
 
-// QR is a code as one stroked SVG path: each row is a line of dashes. It is black on white in both colour
-// schemes, since many scanners cannot read inverted codes.
+// QR is a QR code as one stroked SVG path, in which each row is a line of dashes. Pages show it black on white in both
+// colour schemes, because many scanners cannot read inverted codes.
 type QR struct {
 	ViewBox string
 	Path    string
@@ -44,8 +44,8 @@ func NewQR(text string) (QR, error) {
 	return code, nil
 }
 
-// DrawQRs draws the codes of texts that are not cached, each once, on all processors: a new page needs
-// several. A text that is too long for a code is left out, as by NewQR.
+// DrawQRs draws the codes of the texts that are not cached, each once, on all processors, because a new page needs
+// several codes. It ignores texts that are too long for a code.
 func DrawQRs(texts []string) {
 	missing := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(texts))), func(text string) bool {
 		return codes.Contains(text) || text == ""

@@ -13,11 +13,11 @@ import (
 	"chequer/views"
 )
 
-const uri = "bitcoin:BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4?amount=0.00065379"
+const paymentURI = "bitcoin:BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4?amount=0.00065379"
 
 func TestNewQR(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{uri, "0x1111111254EEB25477B68fb85Ed929f73A960582", "x"} {
+	for _, text := range []string{paymentURI, "0x1111111254EEB25477B68fb85Ed929f73A960582", "x"} {
 		code, err := views.NewQR(text)
 		if err != nil {
 			t.Fatal(err)

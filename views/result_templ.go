@@ -1059,8 +1059,8 @@ func summary(p Payment) templ.Component {
 	})
 }
 
-// simulate holds the test tools. It is a form that also works without a script. With the script the page
-// does not reload. The radio buttons of the methods belong to this form.
+// simulate shows the test tools as a form, which works without a script. With the script the page does not reload.
+// The radio buttons of methodList belong to this form.
 func simulate(p Payment) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -46,7 +46,7 @@ type Notice struct {
 	Text    string
 }
 
-// TextField is a text field. It is empty if Name is.
+// TextField is a text field. Without a Name there is no field.
 type TextField struct {
 	Name  string
 	Label string
@@ -57,16 +57,19 @@ type TextField struct {
 	Count bool // holds a whole number
 }
 
-// Faults returns the fields with an error.
-func (p Product) Faults() []TextField { return faulty(append([]TextField{p.Quantity}, p.Asked...)) }
+// InvalidFields returns the fields with an error.
+func (p Product) InvalidFields() []TextField {
+	return withErrors(append([]TextField{p.Quantity}, p.Asked...))
+}
 
-func faulty(fields []TextField) (wrong []TextField) {
+// withErrors returns the fields with an error.
+func withErrors(fields []TextField) (invalid []TextField) {
 	for _, f := range fields {
 		if f.Error != "" {
-			wrong = append(wrong, f)
+			invalid = append(invalid, f)
 		}
 	}
-	return wrong
+	return invalid
 }
 
 // describedBy returns the ids of the elements that describe the field.
@@ -81,8 +84,8 @@ func (f TextField) describedBy() string {
 	return strings.Join(ids, " ")
 }
 
-// kind returns the field's inputmode, which selects a phone's keyboard.
-func (f TextField) kind() string {
+// inputMode returns the field's inputmode, which selects a phone's keyboard.
+func (f TextField) inputMode() string {
 	if f.Count {
 		return "numeric"
 	}

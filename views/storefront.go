@@ -27,18 +27,18 @@ type Checkout struct {
 	Price       string // "€56.50"; empty if the shopper enters the amount
 	Description string
 	Order       string
-	Earlier     string // page of an earlier invoice of the order that has a payment
-	Shown       Shown  // price of a link with a slug
-	Other       Notice // payment for the order at another price; if set, the page has no form
+	Earlier     string     // page of an earlier invoice of the order that has a payment
+	Shown       ShownPrice // price of a link with a slug; empty for other links
+	Other       Notice     // notice of a payment for the order at another price; if set, the page has no form
 }
 
-// Shown is a price in the API's format, which a form sends back.
-type Shown struct{ Amount, Currency string }
+// ShownPrice is the price that a page shows, in the API's format. The form sends it back.
+type ShownPrice struct{ Amount, Currency string }
 
 // About is the page at the root of a service without a storefront.
 type About struct {
 	Page
 }
 
-// Faults returns the fields with an error.
-func (s Storefront) Faults() []TextField { return faulty(s.Asked) }
+// InvalidFields returns the fields with an error.
+func (s Storefront) InvalidFields() []TextField { return withErrors(s.Asked) }

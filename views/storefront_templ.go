@@ -73,7 +73,7 @@ func StorefrontPage(s Storefront) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = problems(s.Page, s.Faults(), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = problems(s.Page, s.InvalidFields(), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -82,7 +82,7 @@ func StorefrontPage(s Storefront) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(s.Asked) > 0 {
-				templ_7745c5c3_Err = more(s.Page, s.Asked).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = optionalFields(s.Page, s.Asked).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -203,7 +203,7 @@ func StorefrontPage(s Storefront) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = next(s.Page).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = nextSteps(s.Page).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -636,7 +636,7 @@ func checkoutForm(c Checkout) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = next(c.Page).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = nextSteps(c.Page).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -891,8 +891,8 @@ func amountField(page Page, s Form) templ.Component {
 	})
 }
 
-// next lists the steps that follow the form.
-func next(page Page) templ.Component {
+// nextSteps lists the steps that follow the form.
+func nextSteps(page Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -8,10 +8,10 @@ type Terminal struct {
 	Asked []TextField
 }
 
-// Faults returns the fields with an error.
-func (t Terminal) Faults() []TextField { return faulty(t.Asked) }
+// InvalidFields returns the fields with an error.
+func (t Terminal) InvalidFields() []TextField { return withErrors(t.Asked) }
 
-// keys are the keys of the keypad. The empty key deletes the last digit.
+// keys are the keys of the keypad. The empty key deletes the last character.
 var keys = []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", ".", "0", ""}
 
 // TerminalPayment is the payment page on a terminal, which the shopper sees on the merchant's phone.

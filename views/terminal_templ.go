@@ -136,7 +136,7 @@ func TerminalPage(p Terminal) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = problems(p.Page, p.Faults(), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = problems(p.Page, p.InvalidFields(), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -204,7 +204,7 @@ func TerminalPage(p Terminal) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = more(p.Page, p.Asked).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = optionalFields(p.Page, p.Asked).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

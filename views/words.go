@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-var small = strings.Fields("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
+// belowTwenty are the words for the numbers from 0 to 19, and tens those for the multiples of ten.
+var belowTwenty = strings.Fields("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
 
 var tens = strings.Fields("- - twenty thirty forty fifty sixty seventy eighty ninety")
 
@@ -33,37 +34,39 @@ func Words(amount, code string) string {
 		return ""
 	}
 	if cents == 0 {
-		return spelled(n, unit[0])
+		return countInWords(n, unit[0])
 	}
 	if n == 0 {
-		return spelled(cents, unit[1])
+		return countInWords(cents, unit[1])
 	}
-	return spelled(n, unit[0]) + " and " + spelled(cents, unit[1])
+	return countInWords(n, unit[0]) + " and " + countInWords(cents, unit[1])
 }
 
-// Number returns a number in words.
+// Number returns a number from 0 to 999,999,999 in words.
 func Number(n int) string {
 	switch {
 	case n < 20:
-		return small[n]
+		return belowTwenty[n]
 	case n < 100:
 		return joinWords(tens[n/10], "-", n%10)
 	case n < 1e3:
-		return joinWords(small[n/100]+" hundred", " and ", n%100)
+		return joinWords(belowTwenty[n/100]+" hundred", " and ", n%100)
 	case n < 1e6:
-		return joinWords(Number(n/1e3)+" thousand", below100(n%1e3), n%1e3)
+		return joinWords(Number(n/1e3)+" thousand", conjunction(n%1e3), n%1e3)
 	}
-	return joinWords(Number(n/1e6)+" million", below100(n%1e6), n%1e6)
+	return joinWords(Number(n/1e6)+" million", conjunction(n%1e6), n%1e6)
 }
 
-// below100 returns "and" with spaces if rest is less than 100, as in "two thousand and five".
-func below100(rest int) string {
+// conjunction returns the text before the words of rest: " and " if rest is less than 100, as in "two thousand and
+// five", otherwise a space.
+func conjunction(rest int) string {
 	if rest < 100 {
 		return " and "
 	}
 	return " "
 }
 
+// joinWords returns head, followed by join and the words of rest unless rest is 0.
 func joinWords(head, join string, rest int) string {
 	if rest == 0 {
 		return head
@@ -71,7 +74,8 @@ func joinWords(head, join string, rest int) string {
 	return head + join + Number(rest)
 }
 
-func spelled(n int, unit string) string {
+// countInWords returns a number of units in words: "two euros".
+func countInWords(n int, unit string) string {
 	if n == 1 {
 		return "one " + unit
 	}

@@ -13,6 +13,7 @@ import (
 // immutable is the Cache-Control value of files whose address contains a hash of their content.
 const immutable = "public, max-age=31536000, immutable"
 
+// asset serves a file of package static.
 func (h *Handler) asset(c echo.Context) error {
 	asset, ok := static.Find("/static/" + c.Param("*"))
 	if !ok {
@@ -56,7 +57,7 @@ func (h *Handler) robots(c echo.Context) error {
 // accepts reports whether an Accept-Encoding header allows a content coding. A coding
 // with the weight 0 is not allowed. See RFC 9110, 12.5.3.
 func accepts(header, coding string) bool {
-	other := false // whether "*" allows the coding
+	anyAllowed := false // whether "*" allows the coding
 	for part := range strings.SplitSeq(header, ",") {
 		name, parameters, _ := strings.Cut(part, ";")
 		name = strings.TrimSpace(name)
@@ -64,10 +65,10 @@ func accepts(header, coding string) bool {
 		case strings.EqualFold(name, coding):
 			return weight(parameters) > 0
 		case name == "*":
-			other = weight(parameters) > 0
+			anyAllowed = weight(parameters) > 0
 		}
 	}
-	return other
+	return anyAllowed
 }
 
 // weight returns the weight in the parameters of a coding. It returns 1 if there is no weight, and 0 if

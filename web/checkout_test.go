@@ -99,7 +99,7 @@ func TestCheckout_accepts_addresses_in_any_case_and_with_a_slash(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "/base"} {
 		s := checkoutService(nil)
-		s.offers = shopOf().offers
+		s.offers = coffeeShop().offers
 		h := pages(t, s, func(c *web.Config) { c.BasePath = base })
 		for _, target := range []string{"/pay/COFFEE", "/pay/Coffee", "/pay/coffee/", "/pay/COFFEE/", "/pay/coffee//", "/pay/coffee/?lang=de", "/shop/Coffee", "/shop/coffee/", "/shop/"} {
 			response := get(t, h, base+target)

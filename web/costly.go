@@ -18,14 +18,14 @@ const (
 	maxCostly       = 10_000 // largest number of invoices that are known to be costly
 )
 
-// costlyLimiter limits the rate at which one network of callers reads invoices with more payments
-// than the resource shows. Reading such an invoice costs more than reading another, and any
-// payer can cause it by sending many payments. It is safe for concurrent use.
+// costlyLimiter limits the rate at which one network of callers reads costly invoices: those with more
+// payments than their API resource contains. Any payer can make an invoice costly to read by sending many
+// payments. It is safe for concurrent use.
 type costlyLimiter struct {
 	readers *middleware.RateLimiterMemoryStore
 
 	mu  sync.Mutex
-	ids map[string]bool
+	ids map[string]bool // of costly invoices
 }
 
 func newCostlyLimiter() *costlyLimiter {
@@ -49,8 +49,9 @@ func (l *costlyLimiter) check(c echo.Context, id string) error {
 	return nil
 }
 
-// note records whether the invoice that was read is costly.
-func (l *costlyLimiter) note(id string, morePayments int) {
+// record records whether the invoice that was read is costly. morePayments is the number of payments that its
+// resource does not contain.
+func (l *costlyLimiter) record(id string, morePayments int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {

@@ -5,17 +5,16 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"chequer/web"
 	"chequer/web/present/presenttest"
 )
 
-// Invoices with more payments than the resource shows cost more to read. Each network of callers has a rate
+// Invoices with more payments than their API resource contains cost more to read. Each network of callers has a rate
 // limit for reading them.
 func TestCostly_invoices_have_a_rate_limit(t *testing.T) {
 	t.Parallel()
 	huge, small := presenttest.Invoice("huge"), presenttest.Invoice("small")
 	huge.MorePayments = 900
-	h := pages(t, newService(huge, small), func(c *web.Config) {})
+	h := pages(t, newService(huge, small), nil)
 	read := func(id, address string) int {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/invoice/"+id, nil)
 		r.RemoteAddr = address + ":1234"

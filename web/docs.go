@@ -37,7 +37,7 @@ func (h *Handler) apiReference(c echo.Context) error {
 	}))
 }
 
-// openapiYAML and openapiJSON serve the document itself.
+// openapiYAML serves the API's document as YAML, and openapiJSON as JSON.
 func (h *Handler) openapiYAML(c echo.Context) error {
 	return c.Blob(http.StatusOK, "application/yaml", api.Document)
 }
@@ -50,17 +50,17 @@ func (h *Handler) openapiJSON(c echo.Context) error {
 	return c.JSONBlob(http.StatusOK, body)
 }
 
-// languages lists the programming languages of the examples by file extension, in the order of the
+// exampleLanguages lists the programming languages of the examples by file extension, in the order of the
 // tabs.
-var languages = []struct{ end, name string }{
+var exampleLanguages = []struct{ extension, name string }{
 	{".sh", "curl"}, {".go", "Go"}, {".mjs", "Node"}, {".py", "Python"}, {".php", "PHP"},
 }
 
 // examples returns the example programs by the name of their folder.
 var examples = sync.OnceValues(func() (map[string][]views.Example, error) {
 	byFolder := map[string][]views.Example{}
-	for _, l := range languages {
-		files, err := fs.Glob(api.Examples, "examples/*/*"+l.end)
+	for _, l := range exampleLanguages {
+		files, err := fs.Glob(api.Examples, "examples/*/*"+l.extension)
 		if err != nil {
 			return nil, fmt.Errorf("examples: %w", err)
 		}

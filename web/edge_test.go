@@ -22,11 +22,11 @@ import (
 
 func TestEvery_address_keeps_the_base_path(t *testing.T) {
 	t.Parallel()
-	test := presenttest.Invoice("test")
-	test.Mode, test.URLFailure = "test", ""
+	testInvoice := presenttest.Invoice("test")
+	testInvoice.Mode, testInvoice.URLFailure = "test", ""
 	expired := presenttest.Invoice("expired")
 	expired.Status, expired.URLFailure = api.StatusExpired, ""
-	h := pages(t, newService(test, expired), func(c *web.Config) { c.BasePath = "/pay" })
+	h := pages(t, newService(testInvoice, expired), func(c *web.Config) { c.BasePath = "/pay" })
 	for _, page := range []string{"/pay", "/pay/", "/pay/invoice/test", "/pay/invoice/expired", "/pay/invoice/nosuch"} {
 		doc := document(t, get(t, h, page))
 		links := 0
@@ -112,7 +112,7 @@ func TestRedirects_never_lead_to_another_site(t *testing.T) {
 		"/invoice/..%2f..%2fevil.example", "/login?next=//evil.example", "/.", "/static/", "/static", "/invoice",
 	} {
 		for _, method := range []string{"GET", "POST"} {
-			answer := raw(t, server.Listener.Addr().String(), method, path)
+			answer := sendRaw(t, server.Listener.Addr().String(), method, path)
 			if answer.StatusCode != 404 && answer.StatusCode != 405 {
 				t.Errorf("%s %s has status %d", method, path, answer.StatusCode)
 			}
@@ -123,8 +123,8 @@ func TestRedirects_never_lead_to_another_site(t *testing.T) {
 	}
 }
 
-// raw sends a request with the path unchanged. HTTP clients would clean it.
-func raw(t *testing.T, address, method, path string) *http.Response {
+// sendRaw sends a request with the path unchanged. HTTP clients would clean it.
+func sendRaw(t *testing.T, address, method, path string) *http.Response {
 	t.Helper()
 	connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
 	if err != nil {

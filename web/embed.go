@@ -15,8 +15,8 @@ import (
 // slugPattern matches the slug of a link.
 var slugPattern = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
 
-// embed serves the page that builds the HTML snippet for a merchant's own page. It renders links
-// to payments of this checkout only, because the author of a link to this page chooses the query.
+// embed serves the page that builds the HTML snippet for a merchant's own page. The query names a link. The page
+// accepts links to payments of this checkout only, because anyone can publish a link to it with any query.
 func (h *Handler) embed(c echo.Context) error {
 	typed := strings.TrimSpace(c.QueryParam("link"))
 	page := views.Embed{
@@ -66,8 +66,8 @@ func (h *Handler) embedScript(c echo.Context) error {
 }
 
 // frameAncestors returns the frame-ancestors value of the policy for a path. Payment pages may be
-// framed by the listed origins and by the page /embed, which tries snippets. No other page may be
-// framed.
+// framed by the listed origins and by the page /embed, which shows the result of a snippet. No other page may
+// be framed.
 func (h *Handler) frameAncestors(path string) string {
 	path = strings.TrimPrefix(path, h.config.BasePath)
 	payment := path == "/pay" || strings.HasPrefix(path, "/pay/") || strings.HasPrefix(path, "/order/pay") || strings.HasPrefix(path, "/invoice/")

@@ -26,6 +26,7 @@ type fault struct {
 	heading, text string
 }
 
+// faults maps statuses to the texts of their error pages.
 var faults = map[int]fault{
 	http.StatusForbidden:             {"fault.foreign", "fault.foreign.text"},
 	http.StatusNotFound:              {"fault.missing", "fault.missing.text"},
@@ -73,7 +74,7 @@ func (h *Handler) errorPage(c echo.Context, err error, status int) views.Error {
 		texts = faults[http.StatusInternalServerError]
 	}
 	var detail string
-	if refusal, ok := errors.AsType[*linkRefusal](err); ok {
+	if refusal, ok := errors.AsType[*pageRefusal](err); ok {
 		texts, detail = refusal.texts, refusal.detail
 	}
 	r := h.reader(c, "")
@@ -84,14 +85,15 @@ func (h *Handler) errorPage(c echo.Context, err error, status int) views.Error {
 	return h.shopFrame(c, r).Error(r.Text(texts.heading), text, h.errorAction(c, r, status))
 }
 
-// errorAction returns the link of an error page.
+// errorAction returns the link of an error page: to the invoice, to the shop's products or to the storefront;
+// empty if there is none of them.
 func (h *Handler) errorAction(c echo.Context, r present.Reader, status int) views.Link {
 	if id, err := invoiceID(c); err == nil && status != http.StatusNotFound {
 		return views.Link{Text: r.Text("fault.payment"), URL: r.WithLanguage(h.path("/invoice/" + id))}
 	}
 	if c.Param("slug") != "" && strings.Contains(c.Path(), "/shop/") {
 		if hasProducts, _ := h.askProducts(c); hasProducts {
-			return views.Link{Text: r.Text("product.see"), URL: r.WithLanguage(h.path(h.front(c).root + "/shop"))}
+			return views.Link{Text: r.Text("product.see"), URL: r.WithLanguage(h.path(h.requestStorefront(c).root + "/shop"))}
 		}
 	}
 	if f := h.shopFrame(c, r); f.Storefront {
@@ -102,17 +104,17 @@ func (h *Handler) errorAction(c echo.Context, r present.Reader, status int) view
 
 // statusOf returns the HTTP status of the answer for an error.
 func statusOf(err error) int {
-	if refusal, ok := errors.AsType[*linkRefusal](err); ok {
+	if refusal, ok := errors.AsType[*pageRefusal](err); ok {
 		return refusal.status
 	}
-	if answer, ok := errors.AsType[*echo.HTTPError](err); ok {
-		return answer.Code
+	if httpErr, ok := errors.AsType[*echo.HTTPError](err); ok {
+		return httpErr.Code
 	}
 	if apiErr, ok := errors.AsType[*client.Error](err); ok {
 		if apiErr.Code == "live_invoice" { // a live invoice has no test tools
 			return http.StatusNotFound
 		}
-		return refusedStatus(apiErr.Status)
+		return pageStatus(apiErr.Status)
 	}
 	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, client.ErrInvalidAnswer) {
 		return http.StatusServiceUnavailable
@@ -123,9 +125,9 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// refusedStatus returns the status of the page for a status of the service. It passes on the statuses
-// that a shopper can act on. A refused API key is an internal error.
-func refusedStatus(status int) int {
+// pageStatus returns the status of the page for an error status of the service. It keeps the statuses
+// that a shopper can act on. Other statuses, such as that of a refused API key, are internal errors.
+func pageStatus(status int) int {
 	switch status {
 	case http.StatusBadRequest:
 		return http.StatusUnprocessableEntity

@@ -10,9 +10,9 @@ import (
 	"chequer/web/present"
 )
 
-// reader chooses the language of a page, among those that its shop offers. In order of preference it is the
-// language of "?lang=", the wanted language, which an invoice or a link may name, that of the browser, and that
-// of the shop.
+// reader returns the reader of a page, in one of the languages that the shop offers. In order of preference it is
+// the language of "?lang=", the preferred language, which an invoice or a link may name, that of the browser, and
+// that of the shop.
 func (h *Handler) reader(c echo.Context, preferred string) present.Reader {
 	languages := h.settings(c).Languages
 	if found, ok := languages.Find(c.QueryParam("lang")); ok {
@@ -24,18 +24,18 @@ func (h *Handler) reader(c echo.Context, preferred string) present.Reader {
 	return present.Reader{Language: languages.Choose(c.Request().Header.Get("Accept-Language"))}
 }
 
-// keptLanguage returns the reader for a redirect to a page whose shop is not known: its address keeps every
-// language of "?lang=".
-func keptLanguage(c echo.Context) present.Reader {
+// readerFromAddress returns the reader for a redirect to a page whose shop is not known yet. The redirect keeps
+// the language of "?lang=" even if the shop does not offer it.
+func readerFromAddress(c echo.Context) present.Reader {
 	if found, ok := locale.All().Find(c.QueryParam("lang")); ok {
 		return present.Reader{Language: found, Explicit: true}
 	}
 	return present.English()
 }
 
-// languages answers a GET of any page with an empty "?lang=" with a page that lists the languages.
-// A list on every page would cost as many bytes as a page has for a payment method.
-func (h *Handler) languages(next echo.HandlerFunc) echo.HandlerFunc {
+// listLanguages answers a GET of any page with an empty "?lang=" with a page that lists the languages.
+// A list on every page would take as many bytes as a payment method takes.
+func (h *Handler) listLanguages(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		requested, isRead := c.QueryParams()["lang"], c.Request().Method == http.MethodGet || c.Request().Method == http.MethodHead
 		if !isRead || len(requested) == 0 || requested[len(requested)-1] != "" {

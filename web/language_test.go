@@ -32,12 +32,12 @@ func pageFor(t *testing.T, h http.Handler, target, accepts string) *goquery.Docu
 
 func TestLanguage_of_a_page(t *testing.T) {
 	t.Parallel()
-	named := func(language string) api.Resource {
+	invoiceIn := func(language string) api.Resource {
 		r := presenttest.Invoice("of-" + language)
 		r.Language = language
 		return r
 	}
-	h := pages(t, newService(presenttest.Invoice("abc"), named("de-AT"), named("en"), named("tlh")), nil)
+	h := pages(t, newService(presenttest.Invoice("abc"), invoiceIn("de-AT"), invoiceIn("en"), invoiceIn("tlh")), nil)
 	for _, tt := range []struct{ name, target, accepts, want string }{
 		{"standard language without a preference", "/invoice/abc", "", "en-IE"},
 		{"the language of the browser", "/invoice/abc", "de-CH,en;q=0.8", "de"},

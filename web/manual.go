@@ -18,22 +18,22 @@ import (
 // maxHits is the largest number of sections that a search lists.
 const maxHits = 30
 
-// handbook is the manual with the addresses of this server.
-type handbook struct {
+// renderedManual is the manual as HTML, with the addresses of this server.
+type renderedManual struct {
 	documents []manual.Document
 	index     *manual.Index // of the manual and of the API reference
 }
 
-// readHandbook renders every page of the manual. New calls it once, on first use.
-func (h *Handler) readHandbook() (handbook, error) {
-	var book handbook
+// renderManual renders every page of the manual. Handlers call it through Handler.renderedManual, which renders once.
+func (h *Handler) renderManual() (renderedManual, error) {
+	var manualText renderedManual
 	var entries []manual.Entry
 	for _, p := range manual.Pages() {
 		document, err := manual.Render(p, h.docsAddress)
 		if err != nil {
-			return handbook{}, err
+			return renderedManual{}, err
 		}
-		book.documents = append(book.documents, document)
+		manualText.documents = append(manualText.documents, document)
 		for _, s := range document.Sections {
 			url := h.docsAddress(p.Slug)
 			if s.Level > 1 {
@@ -44,10 +44,10 @@ func (h *Handler) readHandbook() (handbook, error) {
 	}
 	document, err := readDocument()
 	if err != nil {
-		return handbook{}, err
+		return renderedManual{}, err
 	}
-	book.index = manual.NewIndex(append(entries, referenceEntries(document, h.docsAddress(manual.APIReference))...))
-	return book, nil
+	manualText.index = manual.NewIndex(append(entries, referenceEntries(document, h.docsAddress(manual.APIReference))...))
+	return manualText, nil
 }
 
 // apiReferenceTitle is the title of the page at /docs/api.
@@ -78,7 +78,7 @@ func referenceEntries(d *openapi.Document, address string) []manual.Entry {
 	return entries
 }
 
-// docsAddress returns the address of a page of the manual. The address of the overview has the slug "".
+// docsAddress returns the address of a page of the manual. The overview has the slug "".
 func (h *Handler) docsAddress(slug string) string {
 	return h.path(path.Join("/docs", slug))
 }
@@ -111,15 +111,15 @@ func (h *Handler) manualOverview(c echo.Context) error {
 
 // manualPage serves GET /docs/:slug, a page of the manual.
 func (h *Handler) manualPage(c echo.Context) error {
-	book, err := h.handbook()
+	manualText, err := h.renderedManual()
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(book.documents, func(d manual.Document) bool { return d.Slug == c.Param("slug") })
+	i := slices.IndexFunc(manualText.documents, func(d manual.Document) bool { return d.Slug == c.Param("slug") })
 	if i < 0 {
 		return echo.ErrNotFound
 	}
-	document := book.documents[i]
+	document := manualText.documents[i]
 	page := views.Manual{Page: h.developerPage(c, document.Title+" – Chequer manual", "docs.css"), HTML: document.HTML, Navigation: h.navigation(document.Slug)}
 	for _, s := range document.Sections {
 		if s.Level == 2 {
@@ -127,15 +127,15 @@ func (h *Handler) manualPage(c echo.Context) error {
 		}
 	}
 	page.Previous = page.Navigation.Pages[i] // the overview is the first page
-	if i+1 < len(book.documents) {
+	if i+1 < len(manualText.documents) {
 		page.Next = page.Navigation.Pages[i+2]
 	}
 	return render(c, http.StatusOK, views.ManualPage(page))
 }
 
-// manualSearch serves GET /docs/search, the sections that have the words of the query q.
+// manualSearch serves GET /docs/search, which lists the sections that have the words of the parameter q.
 func (h *Handler) manualSearch(c echo.Context) error {
-	book, err := h.handbook()
+	manualText, err := h.renderedManual()
 	if err != nil {
 		return err
 	}
@@ -143,14 +143,14 @@ func (h *Handler) manualSearch(c echo.Context) error {
 	page := views.ManualSearch{Page: h.developerPage(c, "Search – Chequer manual", "docs.css"), Navigation: h.navigation("search")}
 	if query != "" && utf8.ValidString(query) {
 		page.Navigation.Query = query
-		page.Hits = book.index.Find(query, maxHits)
-		page.Result = found(len(page.Hits))
+		page.Hits = manualText.index.Find(query, maxHits)
+		page.Result = resultText(len(page.Hits))
 	}
 	return render(c, http.StatusOK, views.ManualSearchPage(page))
 }
 
-// found returns the sentence with the number of sections that a search found.
-func found(n int) string {
+// resultText returns the sentence with the number of sections that a search found.
+func resultText(n int) string {
 	switch n {
 	case 0:
 		return "No section has all of these words."

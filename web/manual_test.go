@@ -75,7 +75,7 @@ func TestManual_links_lead_to_existing_pages_and_sections(t *testing.T) {
 	}
 }
 
-// Its lead links to the API reference. Each section and article of the API reference keeps its fragment, because
+// The lead of the overview links to the API reference. Each section and article of the API reference keeps its fragment, because
 // the reference had this address in earlier versions.
 func TestManual_overview_lists_all_pages(t *testing.T) {
 	t.Parallel()

@@ -18,12 +18,13 @@ import (
 	"chequer/web/live"
 )
 
-// maxForm is the limit for the body of a form. It is far more than any form of this package needs.
-const maxForm = "16K"
+// maxFormSize is the limit for the body of a form, in the notation of middleware.BodyLimit. No form of this
+// package needs more than a part of it.
+const maxFormSize = "16K"
 
 // policy returns the Content-Security-Policy of pages. It allows the page's own assets and nothing
 // else. It needs no nonce and no 'unsafe-inline', because no page has an inline script or style.
-// Ancestors are the origins that may show the page in a frame.
+// ancestors is the value of frame-ancestors: the origins that may show the page in a frame.
 func policy(ancestors string) string {
 	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 		"form-action 'self'; base-uri 'none'; frame-ancestors " + ancestors + "; require-trusted-types-for 'script'; trusted-types live"
@@ -66,13 +67,13 @@ func (h *Handler) trimSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// pageOnly lists the headers set by secure that have no effect on a response that is not a page.
-var pageOnly = []string{"Content-Security-Policy", "Permissions-Policy", "Referrer-Policy", "Cross-Origin-Opener-Policy", "X-Robots-Tag"}
+// pageOnlyHeaders lists the headers set by secure that have no effect on a response that is not a page.
+var pageOnlyHeaders = []string{"Content-Security-Policy", "Permissions-Policy", "Referrer-Policy", "Cross-Origin-Opener-Policy", "X-Robots-Tag"}
 
 // dropPageHeaders removes the headers that only pages need. They would be most of the bytes of a small
 // asset. A picture gets a policy under which it loads nothing, because a browser can open it as a document.
 func dropPageHeaders(header http.Header, contentType string) {
-	for _, name := range pageOnly {
+	for _, name := range pageOnlyHeaders {
 		header.Del(name)
 	}
 	if strings.HasPrefix(contentType, "image/") {
@@ -89,12 +90,12 @@ func shopperAddress(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// plainPolicy is the policy for plain text, which has neither script nor style. It does not restrict
+// textPolicy is the policy for plain text, which has neither script nor style. It does not restrict
 // styles, because a browser may add its own style sheet, as WebKit does to wrap lines.
-const plainPolicy = "script-src 'none'; object-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+const textPolicy = "script-src 'none'; object-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-// recovered turns a panic into an error that is handled like any other.
-func (h *Handler) recovered() echo.MiddlewareFunc {
+// recoverPanics turns a panic of a handler into an error, which fail answers like any other.
+func (h *Handler) recoverPanics() echo.MiddlewareFunc {
 	return middleware.RecoverWithConfig(middleware.RecoverConfig{
 		LogErrorFunc: func(c echo.Context, err error, stack []byte) error {
 			h.config.Logger.ErrorContext(c.Request().Context(), "page panicked", "error", err, "stack", string(stack))
@@ -106,8 +107,8 @@ func (h *Handler) recovered() echo.MiddlewareFunc {
 // minCompressed is the size from which a response is smaller when it is compressed.
 const minCompressed = 256
 
-// compressed compresses the responses of a handler that are not compressed already, as assets are.
-func compressed(next http.Handler) http.Handler {
+// compress compresses the responses of a handler. Assets are compressed already, and are not compressed again.
+func compress(next http.Handler) http.Handler {
 	wrap, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(live.CompressionLevel), gzhttp.ZstdCompressionLevel(int(zstd.SpeedDefault)), gzhttp.MinSize(minCompressed))
 	if err != nil {
 		panic("web: " + err.Error())
@@ -115,9 +116,9 @@ func compressed(next http.Handler) http.Handler {
 	return wrap(next)
 }
 
-// uncompressed refuses a request body with a content coding, because no coding is decoded. See RFC
-// 9110, 15.5.16.
-func uncompressed(next echo.HandlerFunc) echo.HandlerFunc {
+// refuseContentCoding refuses a request body with a content coding such as gzip, because this package decodes
+// none. See RFC 9110, 15.5.16.
+func refuseContentCoding(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if r := c.Request(); r.ContentLength != 0 && !isIdentity(r.Header.Values("Content-Encoding")) {
 			c.Response().Header().Set("Accept-Encoding", "identity")
@@ -145,8 +146,8 @@ func (h *Handler) sameOrigin() echo.MiddlewareFunc {
 			// The pages send no referrer. Over plain HTTP their forms therefore arrive with
 			// "Origin: null" and without Sec-Fetch-Site. Such forms are accepted: no page uses a
 			// cookie, so a form of another site has no more rights than the author of that form.
-			private := r.Header.Get("Origin") == "null" && r.Header.Get("Sec-Fetch-Site") == ""
-			if err := protection.Check(r); err != nil && !private {
+			hidesOrigin := r.Header.Get("Origin") == "null" && r.Header.Get("Sec-Fetch-Site") == ""
+			if err := protection.Check(r); err != nil && !hidesOrigin {
 				return echo.NewHTTPError(http.StatusForbidden).SetInternal(err)
 			}
 			return next(c)
@@ -158,22 +159,22 @@ func (h *Handler) sameOrigin() echo.MiddlewareFunc {
 // because a test needs many simulations.
 const simulationsPerPost = 3
 
-// limited limits the rate of posts. The limit for a network of callers is perMinute, with a burst of
+// limitPosts limits the rate of posts. The limit for a network of callers is perMinute, with a burst of
 // twice that. The limits for the two larger address blocks around a network are 4 and 16 times as high, so
-// that a caller with many networks is limited, too.
-func (h *Handler) limited(perMinute int) echo.MiddlewareFunc {
+// that they also limit a caller with many networks. A negative perMinute means no limit.
+func (h *Handler) limitPosts(perMinute int) echo.MiddlewareFunc {
 	if perMinute < 0 {
 		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }
 	}
-	network := newPostLimit(perMinute)
-	around := []*middleware.RateLimiterMemoryStore{newPostLimit(4 * perMinute), newPostLimit(16 * perMinute)}
+	networkLimit := newPostLimit(perMinute)
+	blockLimits := []*middleware.RateLimiterMemoryStore{newPostLimit(4 * perMinute), newPostLimit(16 * perMinute)}
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			address := c.RealIP()
-			allowed, err := network.Allow(caller.Network(address))
+			allowed, err := networkLimit.Allow(caller.Network(address))
 			for i, block := range caller.Blocks(address) {
 				if err == nil && allowed {
-					allowed, err = around[i].Allow(block.Prefix)
+					allowed, err = blockLimits[i].Allow(block.Prefix)
 				}
 			}
 			if err != nil || !allowed {

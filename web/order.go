@@ -42,6 +42,7 @@ func typedAmount(c echo.Context) present.Typed {
 	return present.Typed{Amount: strings.TrimSpace(c.FormValue("amount")), Token: validToken(c.FormValue("token"))}
 }
 
+// validToken returns the token, or a new token if it is invalid.
 func validToken(token string) string {
 	if !tokenPattern.MatchString(token) {
 		return rand.Text()
@@ -55,29 +56,36 @@ func fingerprint(format string, values ...any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// unlessRunning creates an invoice. While the service handles the first request of a double click, it
-// answers the second with 409. unlessRunning then tries again, up to five times in all.
-func unlessRunning(ctx context.Context, create func() (string, error)) (string, error) {
-	for attempt := 0; ; attempt++ {
+// maxAttempts is the largest number of requests that create one invoice, and attemptPause the pause between them.
+const (
+	maxAttempts  = 5
+	attemptPause = 500 * time.Millisecond
+)
+
+// createWithRetry creates an invoice. While the service handles the first request of a double click, it
+// answers the second with 409. createWithRetry then tries again. It returns other refusals with 409 at once.
+func createWithRetry(ctx context.Context, create func() (string, error)) (string, error) {
+	for attempt := 1; ; attempt++ {
 		id, err := create()
 		apiErr, ok := errors.AsType[*client.Error](err)
-		if !ok || apiErr.Status != http.StatusConflict || apiErr.Code == api.CodeLinkOrderPaid || apiErr.Code == api.CodePriceChanged || attempt == 4 {
+		isRunning := ok && apiErr.Status == http.StatusConflict && apiErr.Code != api.CodeLinkOrderPaid && apiErr.Code != api.CodePriceChanged
+		if !isRunning || attempt == maxAttempts {
 			return id, err
 		}
-		if err := pause(ctx, 500*time.Millisecond); err != nil {
+		if err := pause(ctx, attemptPause); err != nil {
 			return "", err
 		}
 	}
 }
 
-// problem returns the reason, for the shopper, why the service created no invoice. It returns nil if the
-// error is not an answer of the service.
+// problem returns the reason, in the shopper's language, why the service created no invoice. It returns nil if
+// err is nil or is not an error answer of the service.
 func (h *Handler) problem(r present.Reader, err error) *present.Problem {
 	apiErr, ok := errors.AsType[*client.Error](err)
 	if !ok {
 		return nil
 	}
-	status := refusedStatus(apiErr.Status)
+	status := pageStatus(apiErr.Status)
 	if status >= 500 {
 		h.config.Logger.Warn("invoice not created", "status", status, "code", apiErr.Code, "problem", apiErr.Message)
 	}
@@ -106,10 +114,10 @@ func formStatus(c echo.Context, problem *present.Problem) int {
 // backToForm serves a GET of the address that a form posts to. It redirects to the page of the form.
 func (h *Handler) backToForm(c echo.Context) error {
 	path := strings.TrimPrefix(c.Request().URL.EscapedPath(), h.path("/order"))
-	if path == "/pay" {
-		path += linkEnd(c)
+	if path == "/pay" { // a signed link without a slug
+		path += linkSuffix(c)
 	}
-	return h.redirect(c, keptLanguage(c), cmp.Or(path, "/"))
+	return h.redirect(c, readerFromAddress(c), cmp.Or(path, "/"))
 }
 
 // pause waits, or returns the context's error if the context ends first.

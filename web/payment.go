@@ -25,7 +25,7 @@ func (h *Handler) payment(c echo.Context) error {
 		return err
 	}
 	if c.Request().Header.Get("If-None-Match") == strconv.Quote(present.Version(snapshot)) {
-		return c.NoContent(http.StatusNotModified) // a page without a stream asks often
+		return c.NoContent(http.StatusNotModified) // a page without a stream polls with this header
 	}
 	auto := c.QueryParam("auto") == "1"
 	f := h.invoiceFrame(c, snapshot)
@@ -39,11 +39,11 @@ func (h *Handler) payment(c echo.Context) error {
 	return render(c, http.StatusOK, views.PaymentPage(page))
 }
 
-// invoiceFrame returns the frame of the page of an invoice.
+// invoiceFrame returns the frame of the page of an invoice. It records the invoice's merchant in the echo.Context.
 func (h *Handler) invoiceFrame(c echo.Context, snapshot client.Snapshot) present.Frame {
 	c.Set(merchantKey, snapshot.MerchantID)
 	ctx := c.Request().Context()
-	return h.ofMerchant(ctx, h.themed(ctx, h.frame(c, h.reader(c, snapshot.Resource.Language)), snapshot.Theme), snapshot.MerchantID)
+	return h.forMerchant(ctx, h.withTheme(ctx, h.frame(c, h.reader(c, snapshot.Resource.Language)), snapshot.Theme), snapshot.MerchantID)
 }
 
 // invoice reads the invoice that the request's path names.
@@ -59,7 +59,7 @@ func (h *Handler) invoice(c echo.Context) (client.Snapshot, error) {
 	if err != nil {
 		return snapshot, fmt.Errorf("read invoice: %w", err)
 	}
-	h.costly.note(id, snapshot.Resource.MorePayments)
+	h.costly.record(id, snapshot.Resource.MorePayments)
 	return snapshot, nil
 }
 
@@ -71,9 +71,9 @@ func invoiceID(c echo.Context) (string, error) {
 	return id, nil
 }
 
-// drawPause is the pause after the QR codes of an invoice were drawn, as a multiple of the time that the
+// drawPauseFactor is the pause after the QR codes of an invoice were drawn, as a multiple of the time that the
 // drawing took. PrerenderCodes therefore takes at most a tenth of a processor.
-const drawPause = 9
+const drawPauseFactor = 9
 
 // PrerenderCodes draws the QR codes of new invoices before their pages are opened, until the context ends. It
 // reads the identifiers of the invoices from Config.Created. If invoices are created faster than codes are
@@ -86,11 +86,11 @@ func (h *Handler) PrerenderCodes(ctx context.Context) error {
 		case id := <-h.config.Created:
 			snapshot, err := h.config.Client.Invoice(ctx, id)
 			if err != nil {
-				continue // the page will report it
+				continue // the page reads the invoice again and reports an error
 			}
-			start := time.Now()
+			drawingStart := time.Now()
 			present.DrawCodes(snapshot.Resource)
-			if err := pause(ctx, drawPause*time.Since(start)); err != nil {
+			if err := pause(ctx, drawPauseFactor*time.Since(drawingStart)); err != nil {
 				return nil //nolint:nilerr // the context ended
 			}
 		}

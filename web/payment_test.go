@@ -102,7 +102,7 @@ func TestPayment_shows_the_code_with_the_amount_when_asked(t *testing.T) {
 	}
 }
 
-// The script of a page without a stream asks often. While nothing changes the page is not rendered.
+// The script of a page without a stream polls. While nothing changes, the page is not rendered.
 func TestPayment_is_not_rendered_for_a_page_that_shows_its_version(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(presenttest.Invoice("abc")), nil)

@@ -18,6 +18,6 @@ func (h *Handler) proof(c echo.Context) error {
 		return echo.ErrNotFound
 	}
 	c.Response().Header().Set("Content-Disposition", `inline; filename="proof-`+views.Reference(c.Param("id"))+`.txt"`)
-	c.Response().Header().Set("Content-Security-Policy", plainPolicy)
+	c.Response().Header().Set("Content-Security-Policy", textPolicy)
 	return c.Blob(http.StatusOK, "text/plain; charset=utf-8", []byte(snapshot.Resource.Proof))
 }

@@ -33,24 +33,24 @@ func (h *Handler) requote(c echo.Context) error {
 	return h.backToMethod(c, id, url.Values{"m": {c.FormValue("m")}, "hold": {code}})
 }
 
-// refusalCode returns the code, for the address of the page, of the reason why the service refused an
-// action; empty if the page has no text for it.
+// refusalCode returns the code in known for the reason why the service refused an action: the service's error
+// code, or else a general code for the status of its answer. It returns "" if known has no text for that status.
 func refusalCode(err error, known present.Refusals) string {
 	apiErr, ok := errors.AsType[*client.Error](err)
 	if !ok {
 		return ""
 	}
-	other := map[int]string{http.StatusConflict: present.RefusedOther, http.StatusServiceUnavailable: present.RefusedAway}[apiErr.Status]
-	if _, hasText := known[other]; !hasText {
+	general := map[int]string{http.StatusConflict: present.RefusedOther, http.StatusServiceUnavailable: present.RefusedAway}[apiErr.Status]
+	if _, hasText := known[general]; !hasText {
 		return ""
 	}
 	if _, hasText := known[apiErr.Code]; hasText {
 		return apiErr.Code
 	}
-	return other
+	return general
 }
 
-// backToMethod redirects to an invoice's page with the parameters that are not empty.
+// backToMethod redirects to an invoice's page. It adds the parameters of query that are not empty.
 func (h *Handler) backToMethod(c echo.Context, id string, query url.Values) error {
 	path := "/invoice/" + id
 	for name, values := range query {
@@ -61,5 +61,5 @@ func (h *Handler) backToMethod(c echo.Context, id string, query url.Values) erro
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	return h.redirect(c, keptLanguage(c), path)
+	return h.redirect(c, readerFromAddress(c), path)
 }

@@ -23,12 +23,12 @@ func (h *Handler) receipt(c echo.Context) error {
 	if page.PDF.URL == "" {
 		return noReceipt(c, f, page)
 	}
-	if f.RightToLeft { // the document's fonts have no such letters
+	if f.RightToLeft { // the document's fonts have no letters of these languages
 		f.Reader = present.English()
 		page = f.Payment(snapshot, "", false)
 	}
 	paidAt, err := time.Parse(time.RFC3339, snapshot.Resource.PaidAt)
-	if err != nil { // the service did not return the time
+	if err != nil { // the service did not return the time, which the document contains as metadata only
 		paidAt = time.Unix(0, 0)
 	}
 	document, err := receipt.Write(present.Receipt(page, paidAt))
@@ -39,7 +39,7 @@ func (h *Handler) receipt(c echo.Context) error {
 	return c.Blob(http.StatusOK, "application/pdf", document)
 }
 
-// noReceipt answers with a link back to the payment page, which shows the invoice's state.
+// noReceipt answers with 404 and a link back to the payment page, which shows the invoice's state.
 func noReceipt(c echo.Context, f present.Frame, p views.Payment) error {
 	f.Theme = present.Theme{}
 	page := views.Error{

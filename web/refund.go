@@ -32,7 +32,7 @@ func (h *Handler) refund(c echo.Context) error {
 	apiErr, ok := errors.AsType[*client.Error](err)
 	switch {
 	case err == nil:
-		return h.redirect(c, keptLanguage(c), "/invoice/"+id+"#refund")
+		return h.redirect(c, readerFromAddress(c), "/invoice/"+id+"#refund")
 	case !ok || apiErr.Status != http.StatusBadRequest && apiErr.Status != http.StatusConflict:
 		return fmt.Errorf("set refund address: %w", err)
 	}
@@ -47,10 +47,10 @@ func (h *Handler) refuseRefund(c echo.Context, id string, apiErr *client.Error, 
 		return fmt.Errorf("read invoice: %w", err)
 	}
 	f := h.invoiceFrame(c, snapshot)
-	f.Query = "" // the address of the form is not that of the page
+	f.Query = "" // the links to other languages must not keep the query of the address that the form posts to
 	page := f.Payment(snapshot, "", false)
 	f.RefuseRefund(&page, apiErr, typed)
-	return render(c, refusedStatus(apiErr.Status), views.PaymentPage(page))
+	return render(c, pageStatus(apiErr.Status), views.PaymentPage(page))
 }
 
 // backToInvoice serves a GET of the address that a form of an invoice's page posts to. It redirects to the
@@ -60,5 +60,5 @@ func (h *Handler) backToInvoice(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.redirect(c, keptLanguage(c), "/invoice/"+id)
+	return h.redirect(c, readerFromAddress(c), "/invoice/"+id)
 }

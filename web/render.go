@@ -13,7 +13,7 @@ import (
 	"chequer/web/present"
 )
 
-// buffers holds buffers for reuse. All pages have about the same size.
+// buffers holds buffers for reuse. A buffer fits the next page, because all pages have about the same size.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // render writes a page. It renders the whole page first, so that after an error no part of the page is
@@ -37,10 +37,10 @@ func (h *Handler) frame(c echo.Context, r present.Reader) present.Frame {
 }
 
 // plainFrame returns a frame that does not depend on a request, with the settings of the shop of the page.
-func (h *Handler) plainFrame(current Current, r present.Reader) present.Frame {
+func (h *Handler) plainFrame(settings ShopSettings, r present.Reader) present.Frame {
 	site := h.config.Site
-	site.Storefront = current.Storefront
-	return present.Frame{Site: &site, Reader: r, Multilingual: len(current.Languages.List()) > 1, Now: h.config.Now()}
+	site.Storefront = settings.Storefront
+	return present.Frame{Site: &site, Reader: r, Multilingual: len(settings.Languages.List()) > 1, Now: h.config.Now()}
 }
 
 // developerPage returns a page for developers, which are in English only.

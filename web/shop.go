@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	nothingSold = &linkRefusal{status: http.StatusNotFound, texts: fault{"product.nothing", "product.nothing.text"}}
-	notSold     = &linkRefusal{status: http.StatusNotFound, texts: fault{"product.unsold", "product.unsold.text"}}
+	nothingSold = &pageRefusal{status: http.StatusNotFound, texts: fault{"product.nothing", "product.nothing.text"}}
+	notSold     = &pageRefusal{status: http.StatusNotFound, texts: fault{"product.unsold", "product.unsold.text"}}
 )
 
 // shop shows the list of the merchant's products.
@@ -32,13 +32,13 @@ func (h *Handler) shop(c echo.Context) error {
 		return nothingSold
 	}
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
-	return render(c, http.StatusOK, views.ShopPage(h.ownFrame(c, h.reader(c, "")).Shop(offers)))
+	return render(c, http.StatusOK, views.ShopPage(h.themedShopFrame(c, h.reader(c, "")).Shop(offers)))
 }
 
 // products returns the products that the merchant sells or, if slug is not empty, the product with that
 // slug.
 func (h *Handler) products(c echo.Context, slug string) (api.ProductOffers, error) {
-	offers, err := h.front(c).Client.ReadProducts(c.Request().Context(), api.ProductsRequest{Slug: slug})
+	offers, err := h.requestStorefront(c).Client.ReadProducts(c.Request().Context(), api.ProductsRequest{Slug: slug})
 	if apiErr, ok := errors.AsType[*client.Error](err); ok && apiErr.Code == api.CodeProductNotFound {
 		return offers, notSold
 	}
@@ -56,18 +56,19 @@ func (h *Handler) product(c echo.Context) error {
 		return err
 	}
 	o.Token = rand.Text()
-	f := h.ownFrame(c, h.reader(c, ""))
+	f := h.themedShopFrame(c, h.reader(c, ""))
 	n, problem := o.Count(f.Reader)
-	if problem != "" {
+	if problem != "" { // n is 1
 		o.Quantity = "1"
 	}
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
 	return render(c, http.StatusOK, views.ProductPage(f.Product(o, n)))
 }
 
-// typedProduct reads the typed values, and the product as it is now.
+// typedProduct returns the typed values of the form, and the product that the request's path names, read from the
+// service.
 func (h *Handler) typedProduct(c echo.Context) (present.Order, error) {
-	slug := slugOf(c)
+	slug := slugParam(c)
 	if !idPattern.MatchString(slug) {
 		return present.Order{}, notSold
 	}
@@ -82,11 +83,11 @@ func (h *Handler) typedProduct(c echo.Context) (present.Order, error) {
 	if _, known := money.Fiat(p.FiatCurrency); !known {
 		return present.Order{}, fmt.Errorf("product %s in %q: %w", p.Slug, p.FiatCurrency, client.ErrInvalidAnswer)
 	}
-	return typedOrder(c, p, offers.MerchantName), nil
+	return readOrder(c, p, offers.MerchantName), nil
 }
 
-// typedOrder returns the typed values of the form of a product.
-func typedOrder(c echo.Context, p api.ProductOffer, merchant string) present.Order {
+// readOrder returns the typed values of the form of a product.
+func readOrder(c echo.Context, p api.ProductOffer, merchant string) present.Order {
 	o := present.Order{
 		Product: p, Merchant: merchant, Token: c.FormValue("token"), Quantity: strings.TrimSpace(c.FormValue("quantity")),
 		UnitPrice: c.FormValue("price"), Amount: c.FormValue("amount"), Currency: c.FormValue("currency"),
@@ -117,32 +118,32 @@ func (h *Handler) orderProduct(c echo.Context) error {
 	case problem != "" && o.Product.MaxQuantity <= 1:
 		return notSold // the page has no field for the quantity
 	case problem != "" || !update && !o.IsComplete(r):
-		return render(c, http.StatusUnprocessableEntity, views.ProductPage(h.ownFrame(c, r).CheckedProduct(o, n, problem)))
+		return render(c, http.StatusUnprocessableEntity, views.ProductPage(h.themedShopFrame(c, r).CheckedProduct(o, n, problem)))
 	case update:
-		return h.redirect(c, r, h.front(c).root+o.Path())
+		return h.redirect(c, r, h.requestStorefront(c).root+o.Path())
 	case !o.ShowedTotal(n):
 		return h.showTotal(c, o, n)
 	}
-	id, err := orderOnce(c.Request().Context(), h.front(c).Client, o, n)
+	id, err := orderOnce(c.Request().Context(), h.requestStorefront(c).Client, o, n)
 	if err != nil {
 		return h.refuseProduct(c, o, n, err)
 	}
 	return h.redirect(c, r, "/invoice/"+id)
 }
 
-// orderOnce creates the invoice. The idempotency key contains every typed value, so that changing a value
+// orderOnce creates the invoice for n items. The idempotency key contains every typed value, so that changing a value
 // and sending the form again creates another invoice, but sending the same values twice does not.
 func orderOnce(ctx context.Context, service Client, o present.Order, n int) (string, error) {
 	order := api.ProductOrder{
 		Slug: o.Product.Slug, Quantity: n, Amount: o.Amount, FiatCurrency: o.Currency, OrderID: o.OrderID, Note: o.Note,
 	}
 	key := o.Token + "-" + fingerprint("%d\n%s\n%s\n%q\n%q", n, o.Amount, o.Currency, o.OrderID, o.Note)
-	return unlessRunning(ctx, func() (string, error) { return service.OrderProduct(ctx, order, key) })
+	return createWithRetry(ctx, func() (string, error) { return service.OrderProduct(ctx, order, key) })
 }
 
 // showTotal shows a total that the previous page did not show, for the shopper to agree to.
 func (h *Handler) showTotal(c echo.Context, o present.Order, n int) error {
-	f := h.ownFrame(c, h.reader(c, ""))
+	f := h.themedShopFrame(c, h.reader(c, ""))
 	return render(c, http.StatusUnprocessableEntity, views.ProductPage(f.NewTotal(o, n)))
 }
 
@@ -163,7 +164,7 @@ func (h *Handler) refuseProduct(c echo.Context, o present.Order, n int, err erro
 		o.Token = token
 		return h.showTotal(c, o, n)
 	}
-	f := h.ownFrame(c, h.reader(c, ""))
+	f := h.themedShopFrame(c, h.reader(c, ""))
 	problem := h.problem(f.Reader, err)
 	return render(c, formStatus(c, problem), views.ProductPage(f.RefusedProduct(o, n, problem)))
 }

@@ -20,8 +20,8 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-// shopOf returns a service that sells coffee for 3.50, at most twenty, and the given products.
-func shopOf(others ...api.ProductOffer) *service {
+// coffeeShop returns a service that sells coffee for 3.50, at most twenty, and the given products.
+func coffeeShop(others ...api.ProductOffer) *service {
 	s := newService()
 	s.offers = api.ProductOffers{MerchantName: "Atelier Nord", Products: append([]api.ProductOffer{{
 		Slug: "coffee", Mode: "live", Name: "Coffee", Description: "Filter, 250 g", Price: "3.5", FiatCurrency: "EUR", MaxQuantity: 20,
@@ -49,7 +49,7 @@ func orderForm(quantity, amount string, extra ...string) url.Values {
 
 func TestShop_lists_products(t *testing.T) {
 	t.Parallel()
-	s := shopOf(api.ProductOffer{Slug: "x", Name: "<script>alert(1)</script> &\"\u202e", Price: "1000", FiatCurrency: "USD", MaxQuantity: 1, AskOrderID: "no", AskNote: "no"})
+	s := coffeeShop(api.ProductOffer{Slug: "x", Name: "<script>alert(1)</script> &\"\u202e", Price: "1000", FiatCurrency: "USD", MaxQuantity: 1, AskOrderID: "no", AskNote: "no"})
 	h := pages(t, s, nil)
 	response := get(t, h, "/shop")
 	if got := response.Header.Get("Cache-Control"); response.StatusCode != http.StatusOK || got != "private, no-cache" {
@@ -95,7 +95,7 @@ func TestShop_without_products_is_not_found(t *testing.T) {
 
 func TestShop_is_the_start_page_without_a_storefront(t *testing.T) {
 	t.Parallel()
-	h := pages(t, shopOf(), func(c *web.Config) { c.Storefront, c.BasePath = false, "/pay" })
+	h := pages(t, coffeeShop(), func(c *web.Config) { c.Storefront, c.BasePath = false, "/pay" })
 	if response := get(t, h, "/pay/"); response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/pay/shop" {
 		t.Errorf("status %d to %q", response.StatusCode, response.Header.Get("Location"))
 	}
@@ -103,7 +103,7 @@ func TestShop_is_the_start_page_without_a_storefront(t *testing.T) {
 
 func TestProduct_page_shows_the_total(t *testing.T) {
 	t.Parallel()
-	h := pages(t, shopOf(repair()), nil)
+	h := pages(t, coffeeShop(repair()), nil)
 	for path, want := range map[string]string{
 		"/shop/coffee":              "1 × Coffee | Order and pay €3.50 | 3.5 EUR",
 		"/shop/coffee?quantity=3":   "3 × Coffee | Order and pay €10.50 | 10.5 EUR",
@@ -134,7 +134,7 @@ func TestProduct_page_shows_the_total(t *testing.T) {
 
 func TestProduct_order_creates_an_invoice(t *testing.T) {
 	t.Parallel()
-	s := shopOf(repair())
+	s := coffeeShop(repair())
 	h := pages(t, s, nil)
 	response := post(t, h, "/order/shop/coffee", orderForm("3", "10.5"), nil)
 	if got := response.Header.Get("Location"); response.StatusCode != http.StatusSeeOther || got != "/invoice/made1" {
@@ -156,7 +156,7 @@ func TestProduct_order_creates_an_invoice(t *testing.T) {
 // The same form sent twice is one order. A form with any change is another order.
 func TestProduct_order_sent_twice_creates_one_invoice(t *testing.T) {
 	t.Parallel()
-	s := shopOf(repair())
+	s := coffeeShop(repair())
 	h := pages(t, s, nil)
 	first := orderForm("1", "64", "price", "64", "order_id", "A-17", "note", "Wheel")
 	for _, form := range []url.Values{
@@ -179,7 +179,7 @@ func TestProduct_order_sent_twice_creates_one_invoice(t *testing.T) {
 func TestProduct_order_is_repeated_while_the_first_request_runs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := shopOf()
+		s := coffeeShop()
 		s.refusals = []error{&client.Error{Status: 409, Code: "idempotency_running"}}
 		if response := post(t, pages(t, s, nil), "/order/shop/coffee", orderForm("1", "3.5"), nil); response.StatusCode != http.StatusSeeOther {
 			t.Errorf("status %d, want 303 after the first click is done", response.StatusCode)
@@ -191,7 +191,7 @@ func TestProduct_order_is_repeated_while_the_first_request_runs(t *testing.T) {
 // sends no form.
 func TestProduct_update_redirects_to_the_filled_form(t *testing.T) {
 	t.Parallel()
-	s := shopOf(repair())
+	s := coffeeShop(repair())
 	h := pages(t, s, nil)
 	response := post(t, h, "/order/shop/repair", orderForm("3", "64", "update", "total", "order_id", "", "note", "Front\r\nwheel"), nil)
 	if got := response.Header.Get("Location"); response.StatusCode != http.StatusSeeOther || got != "/shop/repair?note=Front%0Awheel&quantity=3" {
@@ -224,7 +224,7 @@ func TestProduct_order_shows_a_new_total_first(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := shopOf()
+			s := coffeeShop()
 			h := pages(t, s, nil)
 			if tt.isRefused {
 				h = pages(t, s, func(c *web.Config) { c.Client = dearerService{s} })
@@ -273,7 +273,7 @@ func TestProduct_order_refuses_quantities(t *testing.T) {
 		"٣": "Enter a whole number", "NaN": "Enter a whole number", "two": "Enter a whole number", `"><script>`: "Enter a whole number",
 		"21": "Enter at most 20", "9999": "Enter at most 20", "1000000000": "Enter at most 20", "99999999999999999999999": "Enter at most 20",
 	} {
-		s := shopOf()
+		s := coffeeShop()
 		response := post(t, pages(t, s, nil), "/order/shop/coffee", orderForm(typed, "3.5"), nil)
 		doc := document(t, response)
 		if response.StatusCode != http.StatusUnprocessableEntity || len(s.ordered) > 0 {
@@ -297,7 +297,7 @@ func TestProduct_order_refuses_quantities(t *testing.T) {
 
 func TestProduct_order_refuses_fields(t *testing.T) {
 	t.Parallel()
-	s := shopOf(repair())
+	s := coffeeShop(repair())
 	h := pages(t, s, nil)
 	for want, form := range map[string]url.Values{
 		"order_id: Enter your order reference":                   orderForm("1", "64", "order_id", " \u202e\x00 ", "note", "kept"),
@@ -338,7 +338,7 @@ func TestProduct_order_shows_the_refusal_of_the_service(t *testing.T) {
 		{&client.Error{Status: 403, Message: "secret"}, 500, "It is our fault"},
 		{&client.Error{Status: 404, Code: api.CodeProductNotFound}, 404, "This is not for sale"},
 	} {
-		s := shopOf()
+		s := coffeeShop()
 		s.refusals = []error{tt.err}
 		response := post(t, pages(t, s, nil), "/order/shop/coffee", orderForm("1", "3.5"), nil)
 		if got := document(t, response).Find("main").Text(); response.StatusCode != tt.status || !strings.Contains(got, tt.text) || strings.Contains(got, "secret") {
@@ -349,7 +349,7 @@ func TestProduct_order_shows_the_refusal_of_the_service(t *testing.T) {
 
 func TestProduct_orders_share_the_rate_limit_of_the_storefront(t *testing.T) {
 	t.Parallel()
-	h := pages(t, shopOf(), func(c *web.Config) { c.PostsPerMinute = 1 })
+	h := pages(t, coffeeShop(), func(c *web.Config) { c.PostsPerMinute = 1 })
 	var got []int
 	for _, path := range []string{"/order", "/order/shop/coffee", "/order/shop/coffee"} {
 		got = append(got, post(t, h, path, orderForm("1", "3.5"), nil).StatusCode)
@@ -364,7 +364,7 @@ func TestProduct_orders_share_the_rate_limit_of_the_storefront(t *testing.T) {
 
 func TestProduct_with_a_maximum_of_one_has_no_quantity_field(t *testing.T) {
 	t.Parallel()
-	s := shopOf(api.ProductOffer{Slug: "print", Mode: "test", Name: "Print", Price: "38", FiatCurrency: "EUR", MaxQuantity: 1, AskOrderID: "no", AskNote: "no"})
+	s := coffeeShop(api.ProductOffer{Slug: "print", Mode: "test", Name: "Print", Price: "38", FiatCurrency: "EUR", MaxQuantity: 1, AskOrderID: "no", AskNote: "no"})
 	h := pages(t, s, nil)
 	doc := document(t, get(t, h, "/shop/print"))
 	if doc.Find("#quantity").Length() != 0 || doc.Find("form button").Length() != 1 || doc.Find(".test").Length() != 1 {
@@ -378,7 +378,7 @@ func TestProduct_with_a_maximum_of_one_has_no_quantity_field(t *testing.T) {
 // At most 12 KB are sent for a list and its assets, and 10 KB for a form.
 func TestShop_pages_are_small(t *testing.T) {
 	t.Parallel()
-	s := shopOf()
+	s := coffeeShop()
 	for i := range 24 {
 		s.offers.Products = append(s.offers.Products, api.ProductOffer{
 			Slug: fmt.Sprint("product-", i), Name: fmt.Sprint("Product number ", i*7919), Description: fmt.Sprint("What it is, in a line of words ", i*104729),
@@ -387,14 +387,14 @@ func TestShop_pages_are_small(t *testing.T) {
 	}
 	h := pages(t, s, nil)
 	for path, maximum := range map[string]int{"/shop": 12_000, "/shop/product-3": 10_000} {
-		if got := weight(t, h, path); got > maximum {
+		if got := compressedSize(t, h, path); got > maximum {
 			t.Errorf("%s has %d bytes with its assets, more than %d", path, got, maximum)
 		}
 	}
 }
 
-// weight returns the compressed size of a page and of the assets that it names, in bytes.
-func weight(t *testing.T, h http.Handler, path string) (bytes int) {
+// compressedSize returns the compressed size of a page and of the assets that it names, in bytes.
+func compressedSize(t *testing.T, h http.Handler, path string) (bytes int) {
 	t.Helper()
 	load := func(path string) []byte {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
@@ -415,7 +415,7 @@ func weight(t *testing.T, h http.Handler, path string) (bytes int) {
 // A page with "lang" in its address keeps the language up to the invoice.
 func TestShop_in_another_language(t *testing.T) {
 	t.Parallel()
-	h := pages(t, shopOf(repair()), nil)
+	h := pages(t, coffeeShop(repair()), nil)
 	doc := document(t, get(t, h, "/shop/repair?lang=de&quantity=2"))
 	if got := doc.Find(".side button").Text(); got != "Zahlungspflichtig bestellen: 128,00\u00a0€" {
 		t.Errorf("the button says %q", got)
@@ -446,24 +446,24 @@ func TestShop_in_another_language(t *testing.T) {
 // The shop and its terminals have the merchant's theme.
 func TestShop_has_the_merchants_theme(t *testing.T) {
 	t.Parallel()
-	l := presenttest.Theme(t)
+	merchantTheme := presenttest.Theme(t)
 	r := presenttest.Invoice("abc")
-	s := shopOf()
+	s := coffeeShop()
 	s.set(r)
-	s.ownTheme, s.themes = l, []theme.Theme{l}
-	s.link = api.CheckoutLink{MerchantName: "Shop", Mode: "live", FiatCurrency: "EUR", Theme: l.Hash()}
+	s.ownTheme, s.themes = merchantTheme, []theme.Theme{merchantTheme}
+	s.link = api.CheckoutLink{MerchantName: "Shop", Mode: "live", FiatCurrency: "EUR", Theme: merchantTheme.Hash()}
 	invoice := s.invoices["abc"]
-	invoice.Theme = l.Hash()
+	invoice.Theme = merchantTheme.Hash()
 	s.invoices["abc"] = invoice
 	h := pages(t, s, nil)
 	for _, path := range []string{"/shop", "/shop/coffee", terminalPath, terminalPath + "/abc"} {
 		doc := document(t, get(t, h, path))
 		sheet := doc.Find("link[rel=stylesheet]").AttrOr("href", "")
-		if !strings.HasPrefix(sheet, "/look/"+l.Hash()+"/") || get(t, h, sheet).StatusCode != http.StatusOK {
+		if !strings.HasPrefix(sheet, "/look/"+merchantTheme.Hash()+"/") || get(t, h, sheet).StatusCode != http.StatusOK {
 			t.Errorf("the style sheet of %s is %s", path, sheet)
 		}
-		if !strings.Contains(doc.Find("header").Text(), l.Name) {
-			t.Errorf("%s does not name the shop %s: %s", path, l.Name, doc.Find("header").Text())
+		if !strings.Contains(doc.Find("header").Text(), merchantTheme.Name) {
+			t.Errorf("%s does not name the shop %s: %s", path, merchantTheme.Name, doc.Find("header").Text())
 		}
 	}
 }

@@ -22,8 +22,8 @@ type source struct {
 	watch   func(id string, changed func(version int64)) (cancel func())
 }
 
-// newSource returns the source of a handler: the changes of the service in this process, or long polls
-// of another service.
+// newSource returns the source of a handler. It follows the changes of the service in this process, or polls a
+// service in another process.
 func newSource(h *Handler) *source {
 	if h.config.Watch != nil {
 		return &source{h, h.config.Client.Invoice, h.config.Watch}
@@ -44,8 +44,8 @@ func (s *source) Read(ctx context.Context, id string) (live.State, error) {
 		Expires: time.Duration(max(r.SecondsLeft, 0)) * time.Second,
 		Render:  func(ctx context.Context, v live.Variant) (string, error) { return s.render(ctx, snapshot, v) },
 	}
-	if own, ok := s.handler.config.Current(ctx, snapshot.MerchantID).Languages.Find(r.Language); ok {
-		state.Language = own.Code
+	if found, ok := s.handler.config.ShopSettings(ctx, snapshot.MerchantID).Languages.Find(r.Language); ok {
+		state.Language = found.Code
 	}
 	return state, nil
 }
@@ -60,13 +60,13 @@ func (s *source) IsGone(err error) bool { return errors.Is(err, client.ErrNotFou
 
 // render returns the live part of the page of an invoice.
 func (s *source) render(ctx context.Context, snapshot client.Snapshot, v live.Variant) (string, error) {
-	current := s.handler.config.Current(ctx, snapshot.MerchantID)
-	language, ok := current.Languages.Find(v.Language)
+	settings := s.handler.config.ShopSettings(ctx, snapshot.MerchantID)
+	language, ok := settings.Languages.Find(v.Language)
 	if !ok { // the page is open in a language that is not offered any more
-		language = current.Languages.Default()
+		language = settings.Languages.Default()
 	}
-	f := s.handler.plainFrame(current, present.Reader{Language: language, Explicit: v.Asked})
-	f = s.handler.ofMerchant(ctx, s.handler.themed(ctx, f, snapshot.Theme), snapshot.MerchantID)
+	f := s.handler.plainFrame(settings, present.Reader{Language: language, Explicit: v.Explicit})
+	f = s.handler.forMerchant(ctx, s.handler.withTheme(ctx, f, snapshot.Theme), snapshot.MerchantID)
 	page := f.Payment(snapshot, "", false)
 	var b bytes.Buffer
 	if err := templ.RenderFragments(ctx, &b, views.PaymentPage(page), "live"); err != nil {
@@ -75,10 +75,11 @@ func (s *source) render(ctx context.Context, snapshot client.Snapshot, v live.Va
 	return b.String(), nil
 }
 
-// preference returns the codes of two languages that a shop offers: of the language in the address of a page,
-// which may be empty, and of the language that the browser wants.
-func (h *Handler) preference(ctx context.Context, shopID, requested, accepted string) (code, fallback string) {
-	languages := h.config.Current(ctx, shopID).Languages
+// preferredLanguages returns the codes of two languages that a shop offers. code is that of the language requested
+// by the address of a page, or "" if the address requests none. fallback is that of the language that suits the
+// browser's Accept-Language header best.
+func (h *Handler) preferredLanguages(ctx context.Context, shopID, requested, accepted string) (code, fallback string) {
+	languages := h.config.ShopSettings(ctx, shopID).Languages
 	if found, ok := languages.Find(requested); ok {
 		code = found.Code
 	}

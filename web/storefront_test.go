@@ -89,7 +89,7 @@ func TestOrder_makes_one_call_of_the_service(t *testing.T) {
 func TestOrder_that_is_refused_keeps_language_and_theme(t *testing.T) {
 	t.Parallel()
 	s := withTheme(presenttest.Theme(t), presenttest.Invoice("abc"))
-	s.offers = shopOf().offers
+	s.offers = coffeeShop().offers
 	doc := document(t, post(t, pages(t, s, nil), "/order?lang=de", url.Values{"amount": {"x"}, "token": {token}}, nil))
 	for selector, want := range map[string]int{
 		`html[lang=de]`: 1, `link[rel=stylesheet][href^="/look/"]`: 1, `img.mark`: 1, `a[href="/shop?lang=de"]`: 1, `form[action="/order?lang=de"]`: 1,
@@ -168,9 +168,9 @@ func TestOrder_shows_the_refusal_of_the_service(t *testing.T) {
 		{"too many", &client.Error{Status: 429}, 429, `.err p:contains("Wait half a minute")`, "30"},
 		{"many are unpaid", &client.Error{Status: 429, Code: "too_many_unpaid"}, 429, `.err p:contains("Many invoices at this shop are unpaid")`, "30"},
 		{"many of the network are unpaid", &client.Error{Status: 429, Code: "too_many_unpaid_from_network"}, 429, `.err p:contains("opened from your network")`, "30"},
-		{"our key is wrong", &client.Error{Status: 403, Message: "Bad key header"}, 500, `.err p:contains("It is our fault")`, ""},
+		{"the key of the pages is refused", &client.Error{Status: 403, Message: "Bad key header"}, 500, `.err p:contains("It is our fault")`, ""},
 		{"not reachable", &url.Error{Op: "Post", URL: "http://service/", Err: errors.New("connection refused")}, 503, `h1:contains("Not available")`, "10"},
-		{"something else", errors.New("secret detail"), 500, `h1:contains("Something went wrong")`, ""},
+		{"another error", errors.New("secret detail"), 500, `h1:contains("Something went wrong")`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -211,14 +211,16 @@ func TestPages_follow_the_current_settings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	current := web.Current{Languages: all, Storefront: true}
-	h := pages(t, newService(), func(c *web.Config) { c.Current = func(context.Context, string) web.Current { return current } })
+	current := web.ShopSettings{Languages: all, Storefront: true}
+	h := pages(t, newService(), func(c *web.Config) {
+		c.ShopSettings = func(context.Context, string) web.ShopSettings { return current }
+	})
 	for range 2 {
 		doc := document(t, get(t, h, "/?lang=fr"))
 		if forms, language := doc.Find("form").Length(), doc.Find("html").AttrOr("lang", ""); forms != 1 || language != "fr" {
 			t.Errorf("with the storefront: %d forms in %s", forms, language)
 		}
-		current = web.Current{Languages: few}
+		current = web.ShopSettings{Languages: few}
 		doc = document(t, get(t, h, "/?lang=fr"))
 		if forms, language := doc.Find("form").Length(), doc.Find("html").AttrOr("lang", ""); forms != 0 || language != "de" {
 			t.Errorf("without the storefront: %d forms in %s", forms, language)
@@ -234,7 +236,7 @@ func TestPages_follow_the_current_settings(t *testing.T) {
 		if status := get(t, h, "/order").StatusCode; status != http.StatusNotFound {
 			t.Errorf("GET /order without the storefront has status %d", status)
 		}
-		current = web.Current{Languages: all, Storefront: true}
+		current = web.ShopSettings{Languages: all, Storefront: true}
 	}
 }
 

@@ -30,11 +30,11 @@ func (h *Handler) streamID(r *http.Request) (id string, ok bool) {
 	return found[1], true
 }
 
-// live sends the page's live part whenever it changes. If a limit of streams is reached, or the browser
-// shows the final page, the answer is 204, after which a browser does not connect again.
+// serveStream sends the live part of an invoice's page whenever it changes. If a limit of streams is reached, or
+// the browser shows the final page, the answer is 204, after which a browser does not connect again.
 //
-// It does not run below the middleware of pages, which would wrap the connection.
-func (h *Handler) live(w http.ResponseWriter, r *http.Request, id string) {
+// ServeHTTP calls it without the middleware of pages, because the middleware would wrap the connection.
+func (h *Handler) serveStream(w http.ResponseWriter, r *http.Request, id string) {
 	request := h.liveRequest(r)
 	viewer, ok := h.hub.Join(id, request)
 	if !ok {
@@ -48,7 +48,8 @@ func (h *Handler) live(w http.ResponseWriter, r *http.Request, id string) {
 		return
 	}
 	s := newStream(w, request.Gzip)
-	// The buffers of the server and the stacks of its goroutines are many times larger than the stream.
+	// A hijacked connection needs neither the buffers of the server nor the stacks of its goroutines, which are
+	// many times larger than the rest of a stream.
 	if conn, _, err := s.control.Hijack(); err == nil {
 		viewer.Serve(conn, text, last)
 		return
@@ -57,7 +58,8 @@ func (h *Handler) live(w http.ResponseWriter, r *http.Request, id string) {
 	s.follow(r.Context(), viewer, text, last)
 }
 
-// refuseStream answers with the status of an error. A browser shows no text of a stream.
+// refuseStream answers with the status of an error, without a body, because browsers do not show the body of a
+// refused stream.
 func (h *Handler) refuseStream(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
 		return
@@ -76,29 +78,30 @@ func (h *Handler) refuseStream(w http.ResponseWriter, r *http.Request, err error
 	w.WriteHeader(status)
 }
 
-// maxShown is the largest length of a version that a browser shows. Those of State.Version are shorter.
-const maxShown = 64
+// maxShownVersion is the largest length of a version that a request may contain, in bytes. Every live.State.Version is
+// shorter.
+const maxShownVersion = 64
 
-// shownVersion returns the version that the browser shows, or an empty text if it cannot be one. A stream
-// keeps it.
+// shownVersion returns the version that the browser shows, or "" if the text in the request is too long to be one. The
+// length is limited because each stream keeps the version in memory.
 func shownVersion(r *http.Request, query url.Values) string {
 	shown := cmp.Or(r.Header.Get("Last-Event-ID"), query.Get("v"))
-	if len(shown) > maxShown {
+	if len(shown) > maxShownVersion {
 		return ""
 	}
 	return strings.Clone(shown)
 }
 
-// liveRequest returns what the browser asks for. The version that it shows is in the address that its
-// page contains, or after an interruption in Last-Event-ID.
+// liveRequest returns the parameters of a request for a stream. The address of the stream, which the page contains,
+// holds the version that the browser shows. After an interruption, Last-Event-ID holds it.
 func (h *Handler) liveRequest(r *http.Request) live.Request {
 	query := r.URL.Query()
 	request := live.Request{
-		// Clones do not keep the text of the whole request.
+		// The clones let the text of the whole request be freed.
 		Address: strings.Clone(h.config.IPExtractor(r)), Shown: shownVersion(r, query),
 		Gzip: accepts(r.Header.Get("Accept-Encoding"), "gzip"),
 	}
-	request.Asked, request.Fallback = h.preference(r.Context(), query.Get("shop"), query.Get("lang"), r.Header.Get("Accept-Language"))
+	request.Language, request.Fallback = h.preferredLanguages(r.Context(), query.Get("shop"), query.Get("lang"), r.Header.Get("Accept-Language"))
 	return request
 }
 
@@ -118,7 +121,7 @@ func newStream(w http.ResponseWriter, compress bool) *stream {
 	if compress {
 		header.Set("Content-Encoding", "gzip")
 	}
-	// The end of the connection ends the response.
+	// The response ends with the connection, so that no chunk sizes are written between the events.
 	header.Set("Transfer-Encoding", "identity")
 	w.WriteHeader(http.StatusOK)
 	return &stream{response: w, control: http.NewResponseController(w), encoder: live.NewEncoder(compress)}

@@ -34,7 +34,7 @@ const browserHeaders = "Host: pay.example\r\nConnection: keep-alive\r\nsec-ch-ua
 func TestLive_stream_is_cheap(t *testing.T) {
 	const count, maxBytes = 1000, 16 << 10
 	server := serveStreams(t, 2*count)
-	for range 10 { // makes what all streams share
+	for range 10 { // creates the objects that all streams share
 		server.open(t, "created1")
 	}
 	goroutines, before := runtime.NumGoroutine(), memoryInUse()
@@ -56,7 +56,7 @@ func TestLive_stream_of_a_long_version_is_cheap(t *testing.T) {
 	const count, maxBytes = 200, 16 << 10
 	server := serveStreams(t, 2*count)
 	version := strings.Repeat("x", 60<<10)
-	read := func() { server.next(t, server.open(t, version)) } // the page is sent, because no version is shown
+	read := func() { server.next(t, server.open(t, version)) } // the page is sent, because the version is too long to be one
 	for range 10 {
 		read()
 	}
@@ -71,14 +71,15 @@ func TestLive_stream_of_a_long_version_is_cheap(t *testing.T) {
 	}
 }
 
-func TestLive_tells_all_connections(t *testing.T) {
+func TestLive_sends_every_change_to_all_connections(t *testing.T) {
 	server := serveStreams(t, 200)
 	goroutines := runtime.NumGoroutine()
 	var conns []net.Conn
 	for range 200 {
 		conns = append(conns, server.open(t, "created1"))
 	}
-	if _, err := io.WriteString(conns[0], "a browser sends nothing"); err != nil {
+	// A few bytes from a client are ignored, although a browser sends none.
+	if _, err := io.WriteString(conns[0], "ignored"); err != nil {
 		t.Fatal(err)
 	}
 	r := presenttest.Invoice("abc")

@@ -77,7 +77,9 @@ func (l *listener) got() (code int, text string, isEnded bool) {
 	return l.code, l.text, l.isEnded
 }
 
-func (l *listener) want(t *testing.T, count int, heading string, wantEnd bool) {
+// wantPages compares the number of pages that the browser has received, the heading of the last page, and whether the
+// stream has ended.
+func (l *listener) wantPages(t *testing.T, count int, heading string, wantEnd bool) {
 	t.Helper()
 	synctest.Wait()
 	_, text, isEnded := l.got()
@@ -114,22 +116,22 @@ func TestLive_sends_every_change(t *testing.T) {
 		if _, got, _ := l.got(); !strings.HasPrefix(got, "retry: 3000\n\n") {
 			t.Errorf("stream begins with %q", got)
 		}
-		l.want(t, 0, "", false) // the browser shows this version already
+		l.wantPages(t, 0, "", false) // the browser shows this version already
 
 		r.Version, r.Status, r.DueAmount, r.Payments = 2, api.StatusPending, "0", []api.Payment{presenttest.Payment("seen")}
 		s.set(r)
-		l.want(t, 1, "Payment seen", false)
+		l.wantPages(t, 1, "Payment seen", false)
 		if _, got, _ := l.got(); !strings.Contains(got, "id: pending2\n") {
 			t.Error("the version is not the event's id")
 		}
 
 		r.Version, r.Status, r.Payments = 3, api.StatusPaid, []api.Payment{presenttest.Payment("confirmed")}
 		s.set(r)
-		l.want(t, 2, "Paid. Thank you.", true)
+		l.wantPages(t, 2, "Paid. Thank you.", true)
 	})
 }
 
-// The service in the same process tells the pages of changes. They read an invoice once for each, however
+// The service in the same process reports changes. The pages read an invoice once for each change, however
 // many browsers show it.
 func TestLive_reads_a_change_once_for_all_browsers(t *testing.T) {
 	t.Parallel()
@@ -158,7 +160,7 @@ func TestLive_reads_a_change_once_for_all_browsers(t *testing.T) {
 		s.set(r)
 		changed(2)
 		for _, l := range listeners {
-			l.want(t, 1, "Payment seen", false)
+			l.wantPages(t, 1, "Payment seen", false)
 		}
 		if s.reads != 2 {
 			t.Errorf("%d reads after a change, want 2", s.reads)
@@ -209,12 +211,12 @@ func TestLive_sends_the_expiry_of_the_quote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := presenttest.Invoice("abc")
 		r.SecondsLeft = 12
-		s := &clocked{newService(r), time.Now().Add(12 * time.Second)}
+		s := &countdownService{newService(r), time.Now().Add(12 * time.Second)}
 		l := listen(t, pages(t, s.service, func(c *web.Config) { c.Client = s }), "/invoice/abc/live?v=created1")
 		time.Sleep(11 * time.Second)
-		l.want(t, 0, "", false)
+		l.wantPages(t, 0, "", false)
 		time.Sleep(2 * time.Second)
-		l.want(t, 1, "The held price has run out", false)
+		l.wantPages(t, 1, "The held price has run out", false)
 		l.leave()
 		synctest.Wait()
 	})
@@ -231,11 +233,11 @@ func TestLive_keeps_the_stream_open(t *testing.T) {
 			t.Errorf("%d heartbeats in a minute, want 3", got)
 		}
 		time.Sleep(9 * time.Minute)
-		l.want(t, 1, "Waiting for your payment", true)
+		l.wantPages(t, 1, "Waiting for your payment", true)
 	})
 }
 
-func TestLiveEnds(t *testing.T) {
+func TestLive_ends_when_the_browser_leaves_or_the_handler_closes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(presenttest.Invoice("abc"))
@@ -243,14 +245,14 @@ func TestLiveEnds(t *testing.T) {
 		first, second := listen(t, h, "/invoice/abc/live"), listen(t, h, "/invoice/abc/live")
 		first.leave()
 		synctest.Wait()
-		first.want(t, 1, "Waiting for your payment", true)
-		second.want(t, 1, "Waiting for your payment", false)
+		first.wantPages(t, 1, "Waiting for your payment", true)
+		second.wantPages(t, 1, "Waiting for your payment", false)
 		h.Close()
-		second.want(t, 1, "Waiting for your payment", true)
+		second.wantPages(t, 1, "Waiting for your payment", true)
 	})
 }
 
-func TestLiveHasLimits(t *testing.T) {
+func TestLive_limits_all_streams_together(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(presenttest.Invoice("abc"), presenttest.Invoice("def"), presenttest.Invoice("ghi"))
@@ -349,13 +351,13 @@ func TestLive_is_served_below_the_base_path_only(t *testing.T) {
 	}
 }
 
-// clocked is a service whose SecondsLeft counts down.
-type clocked struct {
+// countdownService is a service whose SecondsLeft counts down.
+type countdownService struct {
 	*service
 	deadline time.Time
 }
 
-func (c *clocked) Invoice(ctx context.Context, id string) (snapshot client.Snapshot, err error) {
+func (c *countdownService) Invoice(ctx context.Context, id string) (snapshot client.Snapshot, err error) {
 	snapshot, err = c.service.Invoice(ctx, id)
 	snapshot.Resource.SecondsLeft = int64(time.Until(c.deadline) / time.Second)
 	return snapshot, err

@@ -15,14 +15,15 @@ import (
 )
 
 var (
-	noTerminal = &linkRefusal{status: http.StatusNotFound, texts: fault{"terminal.gone", "terminal.gone.text"}}
-	noSecret   = &linkRefusal{status: http.StatusNotFound, texts: fault{"terminal.which", "terminal.which.text"}}
+	noTerminal = &pageRefusal{status: http.StatusNotFound, texts: fault{"terminal.gone", "terminal.gone.text"}}
+	noSecret   = &pageRefusal{status: http.StatusNotFound, texts: fault{"terminal.which", "terminal.which.text"}}
 )
 
 // whichTerminal answers a request for /pos without the secret of a terminal.
 func (h *Handler) whichTerminal(echo.Context) error { return noSecret }
 
-// terminal returns the terminal that the secret in the request's path names.
+// terminal returns the terminal that the secret in the request's path names. It records the terminal's merchant in
+// the echo.Context.
 func (h *Handler) terminal(c echo.Context) (api.CheckoutLink, error) {
 	secret := c.Param("secret")
 	if !tokenPattern.MatchString(secret) {
@@ -82,7 +83,7 @@ func (h *Handler) createAtTerminal(c echo.Context, amount string, typed present.
 	request := api.CheckoutRequest{Terminal: c.Param("secret"), Amount: amount, OrderID: typed.Reference, Note: typed.Note}
 	key := typed.Token + "-" + fingerprint("%s\n%q\n%q", amount, request.OrderID, request.Note)
 	ctx := c.Request().Context()
-	return unlessRunning(ctx, func() (string, error) { return h.config.Client.UseCheckoutLink(ctx, request, key) })
+	return createWithRetry(ctx, func() (string, error) { return h.config.Client.UseCheckoutLink(ctx, request, key) })
 }
 
 // showCreated redirects to an invoice's page at the terminal. If the invoice has changed since it was
@@ -98,7 +99,7 @@ func (h *Handler) showCreated(c echo.Context, r present.Reader, terminal api.Che
 // renderTerminal renders the form of a terminal.
 func (h *Handler) renderTerminal(c echo.Context, terminal api.CheckoutLink, typed present.Typed, problem *present.Problem) error {
 	ctx := c.Request().Context()
-	f := h.ofMerchant(ctx, h.themed(ctx, h.frame(c, h.reader(c, "")), terminal.Theme), terminal.MerchantID)
+	f := h.forMerchant(ctx, h.withTheme(ctx, h.frame(c, h.reader(c, "")), terminal.Theme), terminal.MerchantID)
 	allowManifest(c)
 	return render(c, formStatus(c, problem), views.TerminalPage(f.Terminal(terminal, c.Param("secret"), typed, problem)))
 }

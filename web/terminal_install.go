@@ -39,13 +39,13 @@ func (h *Handler) appIcon(size int) echo.HandlerFunc {
 	}
 }
 
-// drawIcon draws the four squares of icon.svg on a grid of 32 by 32. It leaves the corners square,
-// because the phone rounds them.
+// drawIcon draws the four squares of icon.svg on a grid of 32 by 32, and returns them as PNG with the given width in
+// pixels. It leaves the corners square, because the phone rounds them.
 func drawIcon(size int) []byte {
 	blue, white, light := color.RGBA{0x2b, 0x3f, 0xd6, 0xff}, color.RGBA{0xff, 0xff, 0xff, 0xff}, color.RGBA{0x75, 0x82, 0xe4, 0xff}
 	picture := image.NewPaletted(image.Rect(0, 0, size, size), color.Palette{blue, white, light})
-	square := func(x, y, to int, c color.Color) {
-		draw.Draw(picture, image.Rect(x*size/32, y*size/32, (x+to)*size/32, (y+to)*size/32), image.NewUniform(c), image.Point{}, draw.Src)
+	square := func(x, y, side int, c color.Color) {
+		draw.Draw(picture, image.Rect(x*size/32, y*size/32, (x+side)*size/32, (y+side)*size/32), image.NewUniform(c), image.Point{}, draw.Src)
 	}
 	square(0, 0, 32, blue)
 	square(7, 7, 9, white)

@@ -18,8 +18,8 @@ import (
 // terminalPath is the address of a terminal.
 const terminalPath = "/pos/0123456789abcdefghijklmnopqrstuv"
 
-// terminal returns a service with a terminal.
-func terminal(resources ...api.Resource) *service {
+// terminalService returns a service with a terminal.
+func terminalService(resources ...api.Resource) *service {
 	s := newService(resources...)
 	s.link = api.CheckoutLink{MerchantName: "Atelier Nord", Mode: "live", FiatCurrency: "EUR", Description: "Bar"}
 	return s
@@ -27,7 +27,7 @@ func terminal(resources ...api.Resource) *service {
 
 func TestTerminalPage(t *testing.T) {
 	t.Parallel()
-	s := terminal()
+	s := terminalService()
 	response := get(t, pages(t, s, nil), terminalPath)
 	if got := response.Header.Get("Content-Security-Policy"); !strings.Contains(got, "; manifest-src 'self'") || strings.Contains(got, "unsafe") {
 		t.Errorf("policy %s", got)
@@ -50,11 +50,11 @@ func TestTerminalPage(t *testing.T) {
 
 func TestTerminal_unknown_is_not_found(t *testing.T) {
 	t.Parallel()
-	missing := terminal()
+	missing := terminalService()
 	missing.refusal = &client.Error{Status: 404, Code: api.CodeTerminalNotFound}
-	plain := terminal()
-	plain.refusal = client.ErrUnsupported
-	for name, s := range map[string]*service{"ended": missing, "a service without terminals": plain} {
+	withoutTerminals := terminalService()
+	withoutTerminals.refusal = client.ErrUnsupported
+	for name, s := range map[string]*service{"ended": missing, "a service without terminals": withoutTerminals} {
 		h := pages(t, s, nil)
 		for _, path := range []string{"/pos", "/pos/x", "/pos/%00", terminalPath, terminalPath + "/made1", terminalPath + "/app.webmanifest"} {
 			if response := get(t, h, path); response.StatusCode != http.StatusNotFound || !strings.Contains(document(t, response).Find("h1").Text(), "terminal") {
@@ -69,7 +69,7 @@ func TestTerminal_unknown_is_not_found(t *testing.T) {
 
 func TestTerminal_creates_invoices(t *testing.T) {
 	t.Parallel()
-	s := terminal()
+	s := terminalService()
 	h := pages(t, s, nil)
 	form := url.Values{"token": {token}, "amount": {" 012,50 "}, "order_id": {"Table\u202e 4"}, "note": {"Two\r\nbeers\x00"}}
 	for range 2 {
@@ -97,7 +97,7 @@ func TestTerminal_refuses_the_form_of_an_earlier_payment(t *testing.T) {
 	t.Parallel()
 	earlierInvoice := presenttest.Invoice("made1")
 	earlierInvoice.Status = api.StatusPaid
-	s := terminal(earlierInvoice)
+	s := terminalService(earlierInvoice)
 	response := post(t, pages(t, s, nil), "/order"+terminalPath, url.Values{"token": {token}, "amount": {"12.50"}, "note": {"Two beers"}}, nil)
 	doc := document(t, response)
 	if response.StatusCode != http.StatusConflict || !strings.Contains(doc.Find(".err p").Text(), "This sale was made before") {
@@ -128,7 +128,7 @@ func TestTerminal_refuses_invalid_forms(t *testing.T) {
 		"no rates":         {url.Values{"amount": {"5"}}, &client.Error{Status: 503, Code: "no_rate"}, 503, `.err p:contains("no prices")`},
 		"no database":      {url.Values{"amount": {"5"}}, &client.Error{Status: 503, Code: "unavailable"}, 503, `.err p:contains("cannot be taken right now")`},
 	} {
-		s := terminal()
+		s := terminalService()
 		if tt.err != nil {
 			s.refusals = []error{tt.err}
 		}
@@ -145,7 +145,7 @@ func TestTerminal_refuses_invalid_forms(t *testing.T) {
 
 func TestTerminal_shows_the_payment_page(t *testing.T) {
 	t.Parallel()
-	h := pages(t, terminal(presenttest.Invoice("abc")), nil)
+	h := pages(t, terminalService(presenttest.Invoice("abc")), nil)
 	doc := document(t, get(t, h, terminalPath+"/abc"))
 	if got := doc.Find(".next a").AttrOr("href", ""); got != terminalPath {
 		t.Errorf("the next sale is at %s", got)
@@ -166,7 +166,7 @@ func TestTerminal_shows_the_payment_page(t *testing.T) {
 // A phone can install the terminal as an app.
 func TestTerminal_can_be_installed_as_an_app(t *testing.T) {
 	t.Parallel()
-	h := pages(t, terminal(), nil)
+	h := pages(t, terminalService(), nil)
 	doc := document(t, get(t, h, terminalPath))
 	response := get(t, h, doc.Find("link[rel=manifest]").AttrOr("href", ""))
 	var manifest struct {

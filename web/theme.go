@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// ownThemeTTL is the time for which the theme of the storefront's merchant is cached. A change is
+	// shopThemeTTL is the time for which the theme of the storefront's merchant is cached. A change is
 	// visible within two seconds, because the service caches the theme for a second.
-	ownThemeTTL = 500 * time.Millisecond
-	// noThemeTTL is the time for which a service that returned no theme is not asked again.
+	shopThemeTTL = 500 * time.Millisecond
+	// noThemeTTL is the time after which the theme is read again if the service has no themes or did not answer.
 	noThemeTTL = 10 * time.Second
 	// themeTimeout is the time for which a page waits for its theme.
 	themeTimeout = time.Second
@@ -31,11 +31,11 @@ const (
 type themeCache struct {
 	mu     sync.Mutex
 	byHash map[string]present.Theme
-	own    map[string]ownTheme // themes of the merchants of storefronts, by merchant ID
+	byShop map[string]shopTheme // themes of the merchants of storefronts, by merchant ID
 }
 
-// ownTheme is the hash of the theme of the merchant of a storefront.
-type ownTheme struct {
+// shopTheme is the hash of the theme of the merchant of a storefront, which is known until expiresAt.
+type shopTheme struct {
 	hash      string
 	expiresAt time.Time
 }
@@ -47,6 +47,7 @@ func (c *themeCache) find(hash string) (present.Theme, bool) {
 	return t, ok
 }
 
+// add adds a theme with its assets. If the cache is full, add empties it first.
 func (c *themeCache) add(hash string, t theme.Theme) present.Theme {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,20 +61,21 @@ func (c *themeCache) add(hash string, t theme.Theme) present.Theme {
 	return c.byHash[hash]
 }
 
-func (c *themeCache) ownHash(merchantID string, now time.Time) (hash string, known bool) {
+// shopHash returns the hash that was last set for a merchant. known is false if it was never set or has expired.
+func (c *themeCache) shopHash(merchantID string, now time.Time) (hash string, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	own := c.own[merchantID]
-	return own.hash, now.Before(own.expiresAt)
+	shop := c.byShop[merchantID]
+	return shop.hash, now.Before(shop.expiresAt)
 }
 
-func (c *themeCache) setOwnHash(merchantID, hash string, expiresAt time.Time) {
+func (c *themeCache) setShopHash(merchantID, hash string, expiresAt time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.own == nil {
-		c.own = map[string]ownTheme{}
+	if c.byShop == nil {
+		c.byShop = map[string]shopTheme{}
 	}
-	c.own[merchantID] = ownTheme{hash, expiresAt}
+	c.byShop[merchantID] = shopTheme{hash, expiresAt}
 }
 
 // theme returns the theme with a hash, from the cache or from the service.
@@ -88,9 +90,9 @@ func (h *Handler) theme(ctx context.Context, hash string) (present.Theme, error)
 	return h.themes.add(hash, t), nil
 }
 
-// themed returns the frame in the theme with the given hash. An empty hash is the default theme. If the
+// withTheme returns the frame in the theme with the given hash. An empty hash is the default theme. If the
 // theme cannot be read, the page is rendered with the default theme, so that the shopper can still pay.
-func (h *Handler) themed(ctx context.Context, f present.Frame, hash string) present.Frame {
+func (h *Handler) withTheme(ctx context.Context, f present.Frame, hash string) present.Frame {
 	if hash == "" {
 		return f
 	}
@@ -103,34 +105,34 @@ func (h *Handler) themed(ctx context.Context, f present.Frame, hash string) pres
 	return f
 }
 
-// ownFrame returns the frame of a page of the storefront to which a request belongs.
-func (h *Handler) ownFrame(c echo.Context, r present.Reader) present.Frame {
-	ctx, own := c.Request().Context(), h.front(c)
-	f := own.within(h.frame(c, r))
-	hash, known := h.themes.ownHash(own.ID, f.Now)
+// themedShopFrame returns the frame of a page of the storefront to which a request belongs, in the shop's theme.
+func (h *Handler) themedShopFrame(c echo.Context, r present.Reader) present.Frame {
+	ctx, shop := c.Request().Context(), h.requestStorefront(c)
+	f := shop.applyTo(h.frame(c, r))
+	hash, known := h.themes.shopHash(shop.ID, f.Now)
 	if !known {
-		hash = h.readOwnTheme(ctx, own, hash, f.Now)
+		hash = h.readShopTheme(ctx, shop, hash, f.Now)
 	}
-	return h.themed(ctx, f, hash)
+	return h.withTheme(ctx, f, hash)
 }
 
-// readOwnTheme reads the theme of a storefront's merchant and returns its hash. While the service does
+// readShopTheme reads the theme of a storefront's merchant and returns its hash. While the service does
 // not answer, it returns the last hash.
-func (h *Handler) readOwnTheme(ctx context.Context, own front, last string, now time.Time) (hash string) {
-	t, err := readTheme(ctx, own.Client, "")
+func (h *Handler) readShopTheme(ctx context.Context, shop storefront, last string, now time.Time) (hash string) {
+	t, err := readTheme(ctx, shop.Client, "")
 	switch {
 	case errors.Is(err, client.ErrUnsupported), errors.Is(err, client.ErrNotFound):
-		h.themes.setOwnHash(own.ID, "", now.Add(noThemeTTL))
+		h.themes.setShopHash(shop.ID, "", now.Add(noThemeTTL))
 		return ""
 	case err != nil:
 		h.config.Logger.Warn("theme not read", "error", err)
-		h.themes.setOwnHash(own.ID, last, now.Add(noThemeTTL))
+		h.themes.setShopHash(shop.ID, last, now.Add(noThemeTTL))
 		return last
 	}
 	if hash = t.Hash(); hash != "" {
 		h.themes.add(hash, t)
 	}
-	h.themes.setOwnHash(own.ID, hash, now.Add(ownThemeTTL))
+	h.themes.setShopHash(shop.ID, hash, now.Add(shopThemeTTL))
 	return hash
 }
 

@@ -16,14 +16,14 @@ import (
 )
 
 // withTheme returns a service with one invoice, whose merchant has the given theme.
-func withTheme(l theme.Theme, r api.Resource) *service {
+func withTheme(merchantTheme theme.Theme, r api.Resource) *service {
 	s := newService(r)
-	s.themes, s.ownTheme = []theme.Theme{l}, l
+	s.themes, s.ownTheme = []theme.Theme{merchantTheme}, merchantTheme
 	snapshot := s.invoices[r.ForeignID]
-	snapshot.Theme = l.Hash()
+	snapshot.Theme = merchantTheme.Hash()
 	s.invoices[r.ForeignID] = snapshot
 	s.link = checkoutService(nil).link
-	s.link.Theme = l.Hash()
+	s.link.Theme = merchantTheme.Hash()
 	return s
 }
 
@@ -41,16 +41,16 @@ func content(t *testing.T, r *http.Response) string {
 // site.
 func TestTheme_is_on_every_page_of_a_shopper(t *testing.T) {
 	t.Parallel()
-	l := presenttest.Theme(t)
+	merchantTheme := presenttest.Theme(t)
 	for path, sheet := range map[string]string{"/invoice/abc": "pay.", "/pay/coffee": "store.", "/": "store."} {
-		h := pages(t, withTheme(l, presenttest.Invoice("abc")), nil)
+		h := pages(t, withTheme(merchantTheme, presenttest.Invoice("abc")), nil)
 		page := document(t, get(t, h, path))
 		for want, n := range map[string]int{
 			`link[rel="stylesheet"]`: 1, `[style], style, script:not([src])`: 0,
-			`link[rel="stylesheet"][href^="/look/` + l.Hash() + `/` + sheet + `"]`: 1,
-			`img.mark[src="/look/` + l.Hash() + `/logo.svg"][alt=""]`:              1,
-			`link[rel="icon"][href="/look/` + l.Hash() + `/logo.svg"]`:             1,
-			`footer a[href="mailto:help@shop.example"]`:                            1, `footer a[href="https://shop.example/terms"]`: 1,
+			`link[rel="stylesheet"][href^="/look/` + merchantTheme.Hash() + `/` + sheet + `"]`: 1,
+			`img.mark[src="/look/` + merchantTheme.Hash() + `/logo.svg"][alt=""]`:              1,
+			`link[rel="icon"][href="/look/` + merchantTheme.Hash() + `/logo.svg"]`:             1,
+			`footer a[href="mailto:help@shop.example"]`:                                        1, `footer a[href="https://shop.example/terms"]`: 1,
 			`svg img, svg image, .qr img`: 0,
 		} {
 			if got := page.Find(want).Length(); got != n {
@@ -118,8 +118,8 @@ func TestTheme_assets_are_immutable(t *testing.T) {
 // The page may have been rendered by another process, or by this process before a restart.
 func TestTheme_assets_are_found_by_another_process(t *testing.T) {
 	t.Parallel()
-	l := presenttest.Theme(t)
-	if w := get(t, pages(t, withTheme(l, presenttest.Invoice("abc")), nil), "/look/"+l.Hash()+"/logo.svg"); w.StatusCode != http.StatusOK {
+	merchantTheme := presenttest.Theme(t)
+	if w := get(t, pages(t, withTheme(merchantTheme, presenttest.Invoice("abc")), nil), "/look/"+merchantTheme.Hash()+"/logo.svg"); w.StatusCode != http.StatusOK {
 		t.Errorf("status %d", w.StatusCode)
 	}
 }
@@ -158,8 +158,8 @@ func TestTheme_is_read_with_a_short_timeout(t *testing.T) {
 // service's cache. Within the cache time the service is not asked.
 func TestTheme_of_the_storefront_is_cached_for_half_a_second(t *testing.T) {
 	t.Parallel()
-	l := presenttest.Theme(t)
-	s, now := withTheme(l, presenttest.Invoice("abc")), noon
+	merchantTheme := presenttest.Theme(t)
+	s, now := withTheme(merchantTheme, presenttest.Invoice("abc")), noon
 	h := pages(t, s, func(c *web.Config) { c.Now = func() time.Time { return now } })
 	for _, step := range []struct {
 		sets     theme.Theme
@@ -168,8 +168,8 @@ func TestTheme_of_the_storefront_is_cached_for_half_a_second(t *testing.T) {
 		requests int
 	}{
 		{theme.Theme{}, 0, false, 1},
-		{l, 499 * time.Millisecond, false, 1},
-		{l, time.Millisecond, true, 2},
+		{merchantTheme, 499 * time.Millisecond, false, 1},
+		{merchantTheme, time.Millisecond, true, 2},
 		{theme.Theme{}, 0, true, 2},
 		{theme.Theme{}, 500 * time.Millisecond, false, 3},
 	} {
@@ -184,9 +184,9 @@ func TestTheme_of_the_storefront_is_cached_for_half_a_second(t *testing.T) {
 
 func TestTheme_is_on_the_receipt_as_a_document(t *testing.T) {
 	t.Parallel()
-	l := presenttest.Theme(t)
-	l.Name = "Tidewater"
-	text := presenttest.DocumentText(t, get(t, pages(t, withTheme(l, presenttest.Paid(func(*api.Resource) {})), nil), "/invoice/abc/receipt.pdf").Body)
+	merchantTheme := presenttest.Theme(t)
+	merchantTheme.Name = "Tidewater"
+	text := presenttest.DocumentText(t, get(t, pages(t, withTheme(merchantTheme, presenttest.Paid(func(*api.Resource) {})), nil), "/invoice/abc/receipt.pdf").Body)
 	for _, want := range []string{"Tidewater", "Prints from the far north", "Contact: help@shop.example"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the receipt lacks %q: %s", want, text)

@@ -63,18 +63,17 @@ type Config struct {
 	// If Watch is nil, the pages call WaitInvoice, with one request per invoice that has open pages.
 	Watch func(id string, changed func(version int64)) (cancel func())
 
-	// Created receives the identifiers of new invoices, whose codes PrerenderCodes draws; nil if there are
-	// none.
+	// Created receives the identifiers of new invoices, whose codes PrerenderCodes draws. If it is nil,
+	// PrerenderCodes draws none.
 	Created <-chan string
 
 	// Docs serves the manual and the documentation of the API, if the service is in this process.
 	Docs bool
 	// Languages are the languages of the pages; nil means all.
 	Languages *locale.Languages
-	// Current returns the settings of a shop that may change while the program runs, or those of the shop at the
-	// root if shopID is "" or unknown. It is called for each page. Nil means that they are always Languages and
-	// Site.Storefront.
-	Current func(ctx context.Context, shopID string) Current
+	// ShopSettings returns the present settings of a shop, or those of the shop at the root if shopID is "" or
+	// unknown. It is called for each page. If it is nil, every shop has Languages and Site.Storefront.
+	ShopSettings func(ctx context.Context, shopID string) ShopSettings
 
 	// PostsPerMinute is the number of forms that one network of callers may send per minute, with a burst
 	// of twice that. Zero means 10, and a negative number means no limit. The limit for simulations is
@@ -89,23 +88,23 @@ type Config struct {
 	IPExtractor echo.IPExtractor
 }
 
-// Current are the settings of the pages of a shop that may change while the program runs.
-type Current struct {
+// ShopSettings are the settings of the pages of a shop that may change while the program runs.
+type ShopSettings struct {
 	Languages  *locale.Languages
 	Storefront bool
 }
 
 // Handler serves the pages. It is safe for concurrent use.
 type Handler struct {
-	config Config
-	echo   *echo.Echo
-	pages  http.Handler // echo, compressed
-	hub    *live.Hub
-	costly *costlyLimiter
-	themes themeCache
-	plain  atomic.Bool // set if the service implemented only the specification when it was last asked for products
+	config            Config
+	echo              *echo.Echo
+	pages             http.Handler // echo, compressed
+	hub               *live.Hub
+	costly            *costlyLimiter
+	themes            themeCache
+	onlySpecification atomic.Bool // set if the service implemented only the specification when it was last asked for products
 
-	handbook func() (handbook, error) // readHandbook, once
+	renderedManual func() (renderedManual, error) // calls renderManual once
 }
 
 // New returns the handler of all paths below the base path, except those of the API.
@@ -113,19 +112,19 @@ func New(config Config) *Handler {
 	h := &Handler{config: withDefaults(config), echo: echo.New()}
 	h.costly = newCostlyLimiter()
 	h.hub = live.New(newSource(h), live.Limits{Total: h.config.MaxStreams, PerNetwork: h.config.MaxStreamsPerNetwork}, h.config.Logger)
-	h.handbook = sync.OnceValues(h.readHandbook)
+	h.renderedManual = sync.OnceValues(h.renderManual)
 	h.echo.HTTPErrorHandler = h.fail
 	h.echo.IPExtractor = h.config.IPExtractor
-	h.echo.Use(h.secure, h.recovered(), shopperAddress, h.trimSlash, h.languages, uncompressed, middleware.BodyLimit(maxForm), h.sameOrigin())
+	h.echo.Use(h.secure, h.recoverPanics(), shopperAddress, h.trimSlash, h.listLanguages, refuseContentCoding, middleware.BodyLimit(maxFormSize), h.sameOrigin())
 	h.routes()
-	h.pages = compressed(h.echo)
+	h.pages = compress(h.echo)
 	return h
 }
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if id, ok := h.streamID(r); ok {
-		h.live(w, r, id)
+		h.serveStream(w, r, id)
 		return
 	}
 	h.pages.ServeHTTP(w, r)
@@ -140,7 +139,7 @@ func (h *Handler) routes() {
 	read := []string{http.MethodGet, http.MethodHead}
 	pages := h.echo.Group(h.config.BasePath)
 
-	limited := h.limited(h.config.PostsPerMinute)
+	limited := h.limitPosts(h.config.PostsPerMinute)
 	roots := []string{"/"}
 	if h.config.BasePath != "" {
 		roots = append(roots, "")
@@ -152,12 +151,12 @@ func (h *Handler) routes() {
 	for _, link := range []string{"", "/:slug"} {
 		pages.Match(read, "/pay"+link, h.checkout)
 		pages.POST("/pay"+link, h.pay, limited)
-		pages.POST("/order/pay"+link, h.pay, limited) // for the same reason as /order
+		pages.POST("/order/pay"+link, h.pay, limited) // a separate address for the reason in shopRoutes
 		pages.Match(read, "/order/pay"+link, h.backToForm)
 	}
 	pages.Match(read, "/pos", h.whichTerminal)
 	pages.Match(read, "/pos/:secret", h.pos)
-	pages.POST("/order/pos/:secret", h.charge, limited) // for the same reason as /order
+	pages.POST("/order/pos/:secret", h.charge, limited) // a separate address for the reason in shopRoutes
 	pages.Match(read, "/order/pos/:secret", h.backToForm)
 	pages.Match(read, "/pos/:secret/:id", h.terminalPayment)
 	pages.Match(read, "/pos/:secret/app.webmanifest", h.manifest)
@@ -167,12 +166,12 @@ func (h *Handler) routes() {
 	pages.Match(read, "/invoice/:id", h.payment)
 	pages.Match(read, "/invoice/:id/proof.txt", h.proof)
 	pages.Match(read, "/invoice/:id/receipt.pdf", h.receipt)
-	decisions := h.limited(h.config.PostsPerMinute)
-	pages.POST("/invoice/:id/quote", h.requote, decisions)
-	pages.POST("/invoice/:id/refund", h.refund, decisions)
+	limitInvoiceForms := h.limitPosts(h.config.PostsPerMinute)
+	pages.POST("/invoice/:id/quote", h.requote, limitInvoiceForms)
+	pages.POST("/invoice/:id/refund", h.refund, limitInvoiceForms)
 	pages.Match(read, "/invoice/:id/quote", h.backToInvoice)
 	pages.Match(read, "/invoice/:id/refund", h.backToInvoice)
-	pages.POST("/invoice/:id/simulate", h.simulate, h.limited(simulationsPerPost*h.config.PostsPerMinute))
+	pages.POST("/invoice/:id/simulate", h.simulate, h.limitPosts(simulationsPerPost*h.config.PostsPerMinute))
 	pages.Match(read, "/embed", h.embed)
 	pages.Match(read, "/embed.js", h.embedScript)
 	if h.config.Docs {
@@ -189,23 +188,23 @@ func (h *Handler) routes() {
 	pages.Match(read, "/robots.txt", h.robots)
 }
 
-// shopRoutes registers the pages of a shop below a root. Its first page has one or more paths.
-func (h *Handler) shopRoutes(pages *echo.Group, root string, limited echo.MiddlewareFunc, first ...string) {
+// shopRoutes registers the pages of a shop below a root. firstPaths are the paths of the shop's first page.
+func (h *Handler) shopRoutes(pages *echo.Group, root string, limited echo.MiddlewareFunc, firstPaths ...string) {
 	read := func(path string, handle echo.HandlerFunc) {
-		pages.Match([]string{http.MethodGet, http.MethodHead}, path, handle, h.ofShop)
+		pages.Match([]string{http.MethodGet, http.MethodHead}, path, handle, h.setStorefront)
 	}
-	send := func(path string, handle echo.HandlerFunc) { pages.POST(path, handle, limited, h.ofShop) }
-	for _, path := range first {
-		read(path, h.first)
+	send := func(path string, handle echo.HandlerFunc) { pages.POST(path, handle, limited, h.setStorefront) }
+	for _, path := range firstPaths {
+		read(path, h.firstPage)
 		send(path, h.ifStorefront(h.order, echo.ErrMethodNotAllowed))
 	}
-	// The form posts to a separate address. A POST to the address of the page would make the
+	// Forms post to an address below /order. A POST to the address of the page would make the
 	// browser remove the page, with its token, from its cache.
 	send("/order"+root, h.ifStorefront(h.order, echo.ErrNotFound))
 	read("/order"+root, h.ifStorefront(h.backToForm, echo.ErrNotFound))
 	read(root+"/shop", h.shop)
 	read(root+"/shop/:slug", h.product)
-	send("/order"+root+"/shop/:slug", h.orderProduct) // for the same reason as /order
+	send("/order"+root+"/shop/:slug", h.orderProduct)
 	read("/order"+root+"/shop/:slug", h.backToForm)
 }
 
@@ -219,9 +218,9 @@ func withDefaults(c Config) Config {
 	if c.Languages == nil {
 		c.Languages = locale.All()
 	}
-	if c.Current == nil {
-		fixed := Current{c.Languages, c.Storefront}
-		c.Current = func(context.Context, string) Current { return fixed }
+	if c.ShopSettings == nil {
+		fixed := ShopSettings{c.Languages, c.Storefront}
+		c.ShopSettings = func(context.Context, string) ShopSettings { return fixed }
 	}
 	if c.PostsPerMinute == 0 {
 		c.PostsPerMinute = 10

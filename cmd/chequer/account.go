@@ -18,11 +18,11 @@ import (
 // account returns the group of commands about the accounts of the desk.
 func (s *shell) account() *cobra.Command {
 	return console.Group("account", "List, invite, recover and remove accounts of the desk",
-		s.ofShop(list(s, "list", "List the accounts and the invitations that were not used", listAccounts,
+		s.addShopFlag(list(s, "list", "List the accounts and the invitations that were not used", listAccounts,
 			"NAME\tROLE\tSIGN-IN\tCREATED\tINVITATION ENDS", func(r accountRow) []any {
 				return []any{cmp.Or(r.Name, "(invited)"), r.Role, strings.Join(r.SignIn, ", "), s.Time(r.CreatedAt), s.Time(r.ExpiresAt)}
 			})),
-		s.ofShop(s.accountInvite()), s.ofShop(s.accountRole()), s.accountRecover(), s.accountSessions(),
+		s.addShopFlag(s.accountInvite()), s.addShopFlag(s.accountRole()), s.accountRecover(), s.accountSessions(),
 		s.change("remove NAME", "Remove an account and end its sessions; its entries of the audit log stay", "removed", func(call invocation, name string) error {
 			a, err := call.namedAccount(name)
 			if err != nil {
@@ -45,13 +45,14 @@ type accountRow struct {
 	ExpiresAt string       `json:"expires_at,omitempty"` // only of an invitation
 }
 
+// listAccounts returns the accounts with a role in the shop, then the open invitations to it.
 func listAccounts(call invocation) ([]accountRow, error) {
 	accounts, err := call.core.Desk.Team(call.Context())
 	if err != nil {
 		return nil, err
 	}
 	accounts = slices.DeleteFunc(accounts, func(a account.Account) bool { return a.Role(call.shop.ID) == "" })
-	rows := rowsOf(accounts, func(a account.Account) accountRow {
+	rows := convertAll(accounts, func(a account.Account) accountRow {
 		return accountRow{ID: a.ID, Name: a.Name, Role: a.Role(call.shop.ID), SignIn: signInNames(a.SignIn), CreatedAt: console.Stamp(a.CreatedAt)}
 	})
 	invitations, err := call.core.Desk.Invitations(call.Context())
@@ -178,7 +179,8 @@ func (s *shell) accountRecover() *cobra.Command {
 	}
 }
 
-// deskLink returns the address of the link that create makes. Without a site no link is made.
+// deskLink returns the address of the link that create returns. If the desk has no site, it does not call create
+// and returns account.ErrInsecure.
 func (call invocation) deskLink(create func() (account.Link, error)) (app.DeskLink, error) {
 	if call.core.Desk.Site == (account.Site{}) {
 		return app.DeskLink{}, account.ErrInsecure
@@ -207,6 +209,7 @@ type sessionRow struct {
 	UsedAt    string `json:"used_at"`
 }
 
+// accountSessions returns the command that lists sessions. With --end it first ends those of one account.
 func (s *shell) accountSessions() *cobra.Command {
 	var end bool
 	c := list(s, "sessions [NAME]", "List the sessions of all accounts or of one, or end those of one", func(call invocation) ([]sessionRow, error) {

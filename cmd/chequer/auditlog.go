@@ -23,7 +23,7 @@ func (s *shell) auditLog() *cobra.Command {
 			return nil, errors.New("--limit must be between 1 and 10000")
 		}
 		entries, err := call.core.Storage.AuditLog(call.Context(), beforeID, limit)
-		return rowsOf(entries, newEntryRow), err
+		return convertAll(entries, newEntryRow), err
 	}, "ENTRY\tTIME\tACTOR\tADDRESS\tACTION\tSUBJECT\tCHANGE", func(r entryRow) []any {
 		return []any{r.Number, s.Time(r.At), console.Printable(r.Actor), r.Address, r.Action, console.Printable(r.Subject), console.Printable(r.change())}
 	})
@@ -67,7 +67,7 @@ func newEntryRow(e audit.Entry) entryRow {
 func (r entryRow) change() string {
 	names := slices.Collect(maps.Keys(r.Before))
 	for name := range r.After {
-		if _, changed := r.Before[name]; !changed {
+		if _, isListed := r.Before[name]; !isListed {
 			names = append(names, name)
 		}
 	}

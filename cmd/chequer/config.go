@@ -30,10 +30,10 @@ func (s *shell) config() *cobra.Command {
 			}
 			settings := cfg.Settings()
 			return s.Print(c, settings, func(w io.Writer) {
-				if path := cfg.ReadFile(); path != "" {
+				if path := cfg.LoadedFile(); path != "" {
 					fmt.Fprintf(w, "Settings file: %s\n\n", console.Printable(path))
 				}
-				console.Table(w, "SETTING\tVALUE\tFROM\tMEANING", settings, func(row config.Setting) []any {
+				console.WriteTable(w, "SETTING\tVALUE\tFROM\tMEANING", settings, func(row config.Setting) []any {
 					return []any{row.Name, row.Value, row.Source, row.About}
 				})
 			})
@@ -41,8 +41,8 @@ func (s *shell) config() *cobra.Command {
 	}
 }
 
-// load reads the settings. The error names every fault. It logs CHEQUER_ variables that are not
-// settings as a warning.
+// load reads the settings, and logs a warning about CHEQUER_ variables that are not settings. The error
+// names every fault.
 func (s *shell) load() (config.Config, error) {
 	cfg, err := config.Load(config.WithSystemFile(s.Environ, config.SystemFile))
 	s.SetZone(cfg.Location())
@@ -101,7 +101,7 @@ func (r settingRow) cells() []any {
 
 // settingRows returns the payment settings that are in force with the given choices.
 func (call invocation) settingRows(chosen merchant.Choices) []settingRow {
-	return rowsOf(call.core.Settings.Overrides.List(chosen), func(s merchant.Setting) settingRow {
+	return convertAll(call.core.Settings.Overrides.List(chosen), func(s merchant.Setting) settingRow {
 		row := settingRow{Name: s.Name, Value: s.Value, Default: s.Default, Source: "default"}
 		switch {
 		case s.By != "":
@@ -128,7 +128,7 @@ Open invoices keep the terms that they were created with.`,
 			chosen, err := call.core.Settings.Change(call.Context(), call.shop.ID, "", changes)
 			return call.settingRows(chosen), err
 		}, func(w io.Writer, rows []settingRow) {
-			console.Table(w, "SETTING\tVALUE\tSOURCE", rows, settingRow.cells)
+			console.WriteTable(w, "SETTING\tVALUE\tSOURCE", rows, settingRow.cells)
 		}),
 	}
 	testFlag(c, "check payment_methods against those of test invoices")
@@ -144,7 +144,7 @@ func (call invocation) settingChanges() (merchant.Choices, error) {
 		if !isPair {
 			return nil, fmt.Errorf("%q is not SETTING=VALUE, such as quote_minutes=30", arg)
 		}
-		if _, twice := changes[name]; twice {
+		if _, isRepeated := changes[name]; isRepeated {
 			return nil, fmt.Errorf("%s is given twice", name)
 		}
 		if name == merchant.SettingMethods {

@@ -43,7 +43,7 @@ func (s *shell) endpointTest() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d, attempts, err := waitAttempt(call.Context(), call.core, e, eventID)
+			d, attempts, err := waitForAttempt(call.Context(), call.core, e, eventID)
 			if err != nil {
 				return err
 			}
@@ -62,9 +62,9 @@ func (s *shell) endpointTest() *cobra.Command {
 	}
 }
 
-// waitAttempt waits for the first attempt of a delivery. It returns no attempts if there was none within
+// waitForAttempt waits for the first attempt of a delivery. It returns no attempts if there was none within
 // testTimeout.
-func waitAttempt(ctx context.Context, core *app.Core, e merchant.Endpoint, eventID string) (merchant.Delivery, []merchant.Attempt, error) {
+func waitForAttempt(ctx context.Context, core *app.Core, e merchant.Endpoint, eventID string) (merchant.Delivery, []merchant.Attempt, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	deadline := time.After(testTimeout)
@@ -120,6 +120,7 @@ func newDeliveryRow(d merchant.Delivery) deliveryRow {
 // result returns the result of the newest attempt.
 func (r deliveryRow) result() string { return result(r.Status, r.Fault) }
 
+// result describes the result of an attempt; "" if there was no attempt.
 func result(status int, fault string) string {
 	switch {
 	case fault != "":
@@ -141,7 +142,7 @@ func (s *shell) endpointDeliveries() *cobra.Command {
 			return nil, err
 		}
 		deliveries, err := call.core.Endpoints.Deliveries(call.Context(), e, merchant.DeliveryState(state), before, limit)
-		return rowsOf(deliveries, newDeliveryRow), err
+		return convertAll(deliveries, newDeliveryRow), err
 	}, "POSITION\tEVENT\tTYPE\tSTATE\tATTEMPTS\tLAST ATTEMPT\tNEXT ATTEMPT", func(r deliveryRow) []any {
 		return []any{r.Position, r.Event, r.Type, r.State, r.Attempts, r.result(), s.Time(r.NextAttemptAt)}
 	})
@@ -170,10 +171,10 @@ func loadAttempts(call invocation) (row deliveryRow, err error) {
 		return row, fmt.Errorf("event %s: %w", call.args[1], err)
 	}
 	row = newDeliveryRow(d)
-	row.Log = rowsOf(attempts, func(t merchant.Attempt) deliveryAttemptRow {
+	row.Log = convertAll(attempts, func(a merchant.Attempt) deliveryAttemptRow {
 		return deliveryAttemptRow{
-			Number: t.Number, At: console.Stamp(t.At), DurationMS: t.Duration.Milliseconds(), Status: t.Status, Fault: t.Fault,
-			Headers: t.Header, Answer: t.Answer,
+			Number: a.Number, At: console.Stamp(a.At), DurationMS: a.Duration.Milliseconds(), Status: a.Status, Fault: a.Fault,
+			Headers: a.Header, Answer: a.Answer,
 		}
 	})
 	return row, nil
@@ -185,13 +186,13 @@ func (s *shell) writeAttempts(w io.Writer, row deliveryRow) {
 	if row.Invoice != "" {
 		fmt.Fprintf(w, "of invoice %s\n", row.Invoice)
 	}
-	for _, t := range row.Log {
-		fmt.Fprintf(w, "\n%d. %s, %d ms: %s\n", t.Number, s.Time(t.At), t.DurationMS, result(t.Status, t.Fault))
-		for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
-			fmt.Fprintf(w, "   %s: %s\n", name, t.Headers[name])
+	for _, a := range row.Log {
+		fmt.Fprintf(w, "\n%d. %s, %d ms: %s\n", a.Number, s.Time(a.At), a.DurationMS, result(a.Status, a.Fault))
+		for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
+			fmt.Fprintf(w, "   %s: %s\n", name, a.Headers[name])
 		}
-		if t.Answer != "" {
-			fmt.Fprintf(w, "   %s\n", strings.ReplaceAll(t.Answer, "\n", "\n   "))
+		if a.Answer != "" {
+			fmt.Fprintf(w, "   %s\n", strings.ReplaceAll(a.Answer, "\n", "\n   "))
 		}
 	}
 }

@@ -19,21 +19,21 @@ func (s *shell) endpoint() *cobra.Command {
 		s.endpointAdd(),
 		list(s, "list", "List endpoints, without their secrets", func(call invocation) ([]endpointRow, error) {
 			endpoints, err := call.core.Endpoints.All(call.Context(), call.shop.ID)
-			return rowsOf(endpoints, newEndpointRow), err
+			return convertAll(endpoints, newEndpointRow), err
 		}, "ENDPOINT\tMODE\tURL\tEVENTS\tSTATE\tCREATED", func(r endpointRow) []any {
 			return []any{r.ID, r.Mode, r.URL, r.eventTypes(), r.state(), s.Time(r.CreatedAt)}
 		}),
-		s.endpointEdit(),
-		s.endpointChange("pause", "Keep events until the endpoint is resumed", "paused", func(call invocation, e merchant.Endpoint) error {
-			_, err := call.core.Endpoints.Pause(call.Context(), e.MerchantID, e.ID, true)
+		s.endpointChange(),
+		s.endpointAction("pause", "Keep events until the endpoint is resumed", "paused", func(call invocation, e merchant.Endpoint) error {
+			_, err := call.core.Endpoints.SetPaused(call.Context(), e.MerchantID, e.ID, true)
 			return err
 		}),
-		s.endpointChange("resume", "Send the events that were kept, and new events", "resumed", func(call invocation, e merchant.Endpoint) error {
-			_, err := call.core.Endpoints.Pause(call.Context(), e.MerchantID, e.ID, false)
+		s.endpointAction("resume", "Send the events that were kept, and new events", "resumed", func(call invocation, e merchant.Endpoint) error {
+			_, err := call.core.Endpoints.SetPaused(call.Context(), e.MerchantID, e.ID, false)
 			return err
 		}),
 		s.endpointRotate(),
-		s.endpointChange("remove", "Stop sending, and drop the waiting events", "removed", func(call invocation, e merchant.Endpoint) error {
+		s.endpointAction("remove", "Stop sending, and drop the waiting events", "removed", func(call invocation, e merchant.Endpoint) error {
 			return call.core.Endpoints.Remove(call.Context(), e.MerchantID, e.ID)
 		}),
 		s.endpointTest(), s.endpointDeliveries(), s.endpointResend())
@@ -88,8 +88,8 @@ func (call invocation) namedEndpoint() (merchant.Endpoint, error) {
 	return e, err
 }
 
-// endpointChange returns a command that makes one change to an endpoint.
-func (s *shell) endpointChange(name, short, done string, change func(invocation, merchant.Endpoint) error) *cobra.Command {
+// endpointAction returns a command that makes one change to an endpoint.
+func (s *shell) endpointAction(name, short, done string, change func(invocation, merchant.Endpoint) error) *cobra.Command {
 	return s.change(name+" ENDPOINT", short, done, func(call invocation, id string) error {
 		e, err := call.namedEndpoint()
 		if err != nil {
@@ -131,7 +131,7 @@ func (s *shell) endpointAdd() *cobra.Command {
 	return c
 }
 
-func (s *shell) endpointEdit() *cobra.Command {
+func (s *shell) endpointChange() *cobra.Command {
 	var url string
 	var events []string
 	c := &cobra.Command{

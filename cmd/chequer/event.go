@@ -45,17 +45,17 @@ func (r eventRow) status() string { return cmp.Or(r.body.Status, r.body.Wallet.C
 
 func (s *shell) eventsList() *cobra.Command {
 	var after int64
-	var kind string
+	var eventType string
 	limit := defaultListed
 	c := list(s, "list", "List events, newest first", func(call invocation) ([]eventRow, error) {
-		if err := checkFlag("event", kind, wire.EventTypes()); err != nil {
+		if err := checkFlag("event", eventType, wire.EventTypes()); err != nil {
 			return nil, err
 		}
 		mode, err := call.mode()
 		if err != nil {
 			return nil, err
 		}
-		events, err := call.core.Storage.NewestEvents(call.Context(), call.shop.ID, invoice.Mode(mode), after, kind, max(limit, 0))
+		events, err := call.core.Storage.NewestEvents(call.Context(), call.shop.ID, invoice.Mode(mode), after, eventType, max(limit, 0))
 		if err != nil {
 			return nil, err
 		}
@@ -71,13 +71,13 @@ func (s *shell) eventsList() *cobra.Command {
 	})
 	testFlag(c, "of test invoices")
 	c.Flags().Int64Var(&after, "after", 0, "only events after this position of the feed")
-	c.Flags().StringVar(&kind, "type", "", "only events of this type, such as invoice.paid")
+	c.Flags().StringVar(&eventType, "type", "", "only events of this type, such as invoice.paid")
 	c.Flags().IntVar(&limit, "limit", limit, "maximum number of events")
 	return c
 }
 
 func (s *shell) eventsResend() *cobra.Command {
-	var id string
+	var endpointID string
 	var after int64
 	c := &cobra.Command{
 		Use:   "resend EVENT… | --after POSITION",
@@ -91,8 +91,8 @@ func (s *shell) eventsResend() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			if id != "" {
-				endpoints = slices.DeleteFunc(endpoints, func(e merchant.Endpoint) bool { return e.ID != id })
+			if endpointID != "" {
+				endpoints = slices.DeleteFunc(endpoints, func(e merchant.Endpoint) bool { return e.ID != endpointID })
 			}
 			if len(endpoints) == 0 {
 				return nil, errors.New("there is no such endpoint: chequer endpoint list shows them")
@@ -106,7 +106,7 @@ func (s *shell) eventsResend() *cobra.Command {
 			return map[string]int{"deliveries": sent}, err
 		}, func(w io.Writer, sent map[string]int) { fmt.Fprintln(w, "deliveries created:", sent["deliveries"]) }),
 	}
-	c.Flags().StringVar(&id, "endpoint", "", "send only to this endpoint")
+	c.Flags().StringVar(&endpointID, "endpoint", "", "send only to this endpoint")
 	c.Flags().Int64Var(&after, "after", 0, "all events after this position that an endpoint receives; 0 means from the oldest event kept")
 	return c
 }

@@ -39,64 +39,65 @@ func (s *shell) writeExchange(w io.Writer, r exchangeRow) {
 	if r.On {
 		state = "on"
 	}
-	console.Fields(w, [][2]string{
+	console.WriteFields(w, [][2]string{
 		{"exchange", r.Exchange}, {"key", r.Key}, {"selling", state}, {"coins", strings.Join(r.Coins, " ")}, {"smallest sale", console.Fiat(r.Smallest, "EUR")},
 		{"slippage", "at most " + r.Slippage + " % below the invoice's rate"}, {"created", s.Time(r.CreatedAt)},
 	})
 }
 
-// accountCommand returns a command that prints the exchange account that do returns.
-func (s *shell) accountCommand(use, short string, do func(invocation, *sale.Accounts) (merchant.ExchangeAccount, error)) *cobra.Command {
+// exchangeCommand returns a command that prints the exchange account that do returns.
+func (s *shell) exchangeCommand(use, short string, do func(invocation, *sale.Accounts) (merchant.ExchangeAccount, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: console.Arguments,
 		RunE: answer(s, func(call invocation) (exchangeRow, error) {
 			account, err := do(call, call.core.Accounts(call.cfg))
-			return newExchangeRow(account), accountError(err)
+			return newExchangeRow(account), exchangeError(err)
 		}, s.writeExchange),
 	}
 }
 
-// accountError returns an error that describes what to do if there is no exchange account.
-func accountError(err error) error {
+// exchangeError replaces merchant.ErrNotFound by an error that names the command to use. It returns other errors
+// unchanged.
+func exchangeError(err error) error {
 	if errors.Is(err, merchant.ErrNotFound) {
 		return errors.New("there is no exchange account: chequer sale add")
 	}
 	return err
 }
 
-// settingFlags are the flags of the terms of sale. The term of a flag that is not given stays unchanged.
-type settingFlags struct {
+// saleTermFlags are the flags of the terms of sale. The term of a flag that is not given stays unchanged.
+type saleTermFlags struct {
 	coins              []string
 	smallest, slippage string
 }
 
-func (f *settingFlags) add(c *cobra.Command) {
+func (f *saleTermFlags) add(c *cobra.Command) {
 	c.Flags().StringSliceVar(&f.coins, "coins", nil, "coins to sell (default "+strings.Join(sale.DefaultCoins, ",")+"); EURC is never sold")
 	c.Flags().StringVar(&f.smallest, "smallest", "", "smallest value of a sale, in euro (default "+sale.DefaultSmallest+")")
 	c.Flags().StringVar(&f.slippage, "slippage", "", "largest percentage below the invoice's rate at which coins are sold (default "+sale.SlippageText(sale.DefaultSlippage)+")")
 }
 
-// apply changes settings to the values of the flags that were given.
-func (f *settingFlags) apply(call invocation, set *sale.Settings) (err error) {
+// apply sets the terms whose flags were given.
+func (f *saleTermFlags) apply(call invocation, terms *sale.Settings) (err error) {
 	call.applyFlags(map[string]func(){
 		"coins": func() {
-			set.Coins = rowsOf(f.coins, func(coin string) string { return strings.ToUpper(strings.TrimSpace(coin)) })
+			terms.Coins = convertAll(f.coins, func(coin string) string { return strings.ToUpper(strings.TrimSpace(coin)) })
 		},
-		"smallest": func() { set.Smallest = f.smallest },
-		"slippage": func() { set.Slippage, err = sale.ParseSlippage(f.slippage) },
+		"smallest": func() { terms.Smallest = f.smallest },
+		"slippage": func() { terms.Slippage, err = sale.ParseSlippage(f.slippage) },
 	})
 	return err
 }
 
 func (s *shell) saleAdd() *cobra.Command {
-	var flags settingFlags
+	var flags saleTermFlags
 	var key string
-	c := s.accountCommand("add EXCHANGE", "Use an account at kraken or bitstamp; its secret is read from standard input", func(call invocation, a *sale.Accounts) (created merchant.ExchangeAccount, err error) {
+	c := s.exchangeCommand("add EXCHANGE", "Use an account at kraken or bitstamp; its secret is read from standard input", func(call invocation, a *sale.Accounts) (created merchant.ExchangeAccount, err error) {
 		if key == "" {
 			return created, errors.New("--key is missing: the public part of the exchange's key")
 		}
-		set := sale.Settings{Coins: sale.DefaultCoins, Smallest: sale.DefaultSmallest, Slippage: sale.DefaultSlippage}
-		if err := flags.apply(call, &set); err != nil {
+		terms := sale.Settings{Coins: sale.DefaultCoins, Smallest: sale.DefaultSmallest, Slippage: sale.DefaultSlippage}
+		if err := flags.apply(call, &terms); err != nil {
 			return created, err
 		}
 		secret, err := bufio.NewReader(io.LimitReader(call.InOrStdin(), 4<<10)).ReadString('\n')
@@ -106,7 +107,7 @@ func (s *shell) saleAdd() *cobra.Command {
 		if secret = strings.TrimSpace(secret); secret == "" {
 			return created, errors.New("the secret is missing: give it on standard input, as in chequer sale add kraken --key ABC… < secret.txt")
 		}
-		created, err = a.Add(call.Context(), call.shop.ID, call.args[0], key, secret, set)
+		created, err = a.Add(call.Context(), call.shop.ID, call.args[0], key, secret, terms)
 		if errors.Is(err, merchant.ErrExists) {
 			err = errors.New("there is an exchange account already: remove it first with chequer sale remove")
 		}
@@ -122,12 +123,12 @@ standard input, kept sealed, and never shown again. Nothing is sold before chequ
 }
 
 func (s *shell) saleSet() *cobra.Command {
-	var flags settingFlags
-	c := s.accountCommand("set", "Change the terms of sale of new invoices", func(call invocation, a *sale.Accounts) (merchant.ExchangeAccount, error) {
+	var flags saleTermFlags
+	c := s.exchangeCommand("set", "Change the terms of sale of new invoices", func(call invocation, a *sale.Accounts) (merchant.ExchangeAccount, error) {
 		if err := flags.apply(call, &sale.Settings{}); err != nil {
 			return merchant.ExchangeAccount{}, err
 		}
-		return a.Change(call.Context(), call.shop.ID, func(set *sale.Settings) { _ = flags.apply(call, set) }) // the flags have been checked above
+		return a.Change(call.Context(), call.shop.ID, func(terms *sale.Settings) { _ = flags.apply(call, terms) }) // the flags have been checked above
 	})
 	flags.add(c)
 	return c
@@ -144,7 +145,7 @@ func (s *shell) saleRemove() *cobra.Command {
 				return fmt.Errorf("the exchange account is not removed: %w; chequer sale list shows the sales", err)
 			}
 			if err != nil {
-				return accountError(err)
+				return exchangeError(err)
 			}
 			return s.Print(call.Command, map[string]string{"removed": account.ID}, func(w io.Writer) { fmt.Fprintln(w, "removed", account.Exchange) })
 		}),

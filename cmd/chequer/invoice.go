@@ -21,10 +21,10 @@ func (s *shell) invoice() *cobra.Command {
 	return console.Group("invoice", "List, show, cancel and accept invoices", s.invoiceList(),
 		s.invoiceCommand("show ID|ORDER", "Show an invoice with its payments, by its identifier or its order_id", namedInvoice),
 		s.invoiceCommand("cancel ID", "Cancel an invoice that has no payment, or only a part of its price", func(call invocation, service *invoice.Service, id string) (*invoice.Invoice, error) {
-			return service.Cancel(call.Context(), id, 0)
+			return service.Cancel(call.Context(), id, 0) // 0: any version
 		}),
 		s.invoiceCommand("accept ID", "Accept the payments of an invoice as its full price", func(call invocation, service *invoice.Service, id string) (*invoice.Invoice, error) {
-			return service.Accept(call.Context(), id, "command", 0)
+			return service.Accept(call.Context(), id, "command", 0) // 0: any version
 		}))
 }
 
@@ -72,7 +72,7 @@ func (s *shell) invoiceList() *cobra.Command {
 			f.Scripts = service.Scripts(f.Mode, address)
 		}
 		invoices, err := invoice.ReadPages(call.Context(), service.Invoices, f, invoice.Position{}, limit)
-		return rowsOf(invoices, func(inv *invoice.Invoice) api.Resource { return wire.Resource(service, inv, nil) }), err
+		return convertAll(invoices, func(inv *invoice.Invoice) api.Resource { return wire.Resource(service, inv, nil) }), err
 	}, "CREATED\tID\tORDER\tAMOUNT\tPAID\tSTATUS\tPRODUCT\tQUANTITY\tDESCRIPTION\tNOTE", func(r api.Resource) []any {
 		return []any{s.Time(r.CreatedAt), r.ForeignID, r.OrderID, fiat(r, r.ClientAmount), fiat(r, r.PaidAmount), statusText(r),
 			r.Metadata[api.MetadataProduct], r.Metadata[api.MetadataQuantity], console.OneLine(r.Description), console.OneLine(r.Metadata[api.MetadataNote])}
@@ -146,7 +146,7 @@ func (s *shell) writeInvoice(w io.Writer, r api.Resource) {
 	if k := r.KeptSurplus; k.At != "" {
 		fields = append(fields, [2]string{"surplus kept", fmt.Sprintf("%s by %s, %s", fiat(r, k.Amount), k.Actor, s.Time(k.At))})
 	}
-	console.Fields(w, fields)
+	console.WriteFields(w, fields)
 }
 
 // fiat returns an amount in the currency of an invoice; "" for "".

@@ -18,7 +18,7 @@ func (s *shell) key() *cobra.Command {
 	return console.Group("key", "Create, list and revoke API keys", s.keyAdd(),
 		list(s, "list", "List API keys, without their secrets", func(call invocation) ([]keyRow, error) {
 			all, err := call.core.Merchants.Keys(call.Context(), call.shop.ID)
-			return rowsOf(all, newKeyRow), err
+			return convertAll(all, newKeyRow), err
 		}, "API KEY\tMODE\tSCOPES\tLABEL\tCREATED\tLAST USED\tREVOKED", func(r keyRow) []any {
 			return []any{r.Key, r.Mode, joinScopes(r.Scopes), r.Label, s.Time(r.CreatedAt), cmp.Or(s.Time(r.UsedAt), "never"), s.Time(r.RevokedAt)}
 		}),
@@ -48,8 +48,8 @@ func newKeyRow(k merchant.Key) keyRow {
 	}
 }
 
-// newKey is a key as it is printed when it is created.
-type newKey struct {
+// createdKey is a key with its secret, as it is printed when it is created.
+type createdKey struct {
 	Key    string           `json:"key"`
 	Secret string           `json:"secret"`
 	Mode   merchant.Mode    `json:"mode"`
@@ -64,21 +64,21 @@ func (s *shell) keyAdd() *cobra.Command {
 		Use:   "add",
 		Short: "Create an API key; its secret is shown only once",
 		Args:  console.Arguments,
-		RunE: answer(s, func(call invocation) (newKey, error) {
+		RunE: answer(s, func(call invocation) (createdKey, error) {
 			scopes, err := parseScopes(names)
 			if err != nil {
-				return newKey{}, err
+				return createdKey{}, err
 			}
 			mode, err := call.mode()
 			if err != nil {
-				return newKey{}, err
+				return createdKey{}, err
 			}
 			k, err := call.core.Merchants.CreateKey(call.Context(), call.shop.ID, mode, scopes, label)
-			if wrong, ok := errors.AsType[*merchant.FieldError](err); ok {
-				err = fmt.Errorf("--%w", wrong)
+			if refused, ok := errors.AsType[*merchant.FieldError](err); ok {
+				err = fmt.Errorf("--%w", refused)
 			}
-			return newKey{k.Key, k.Secret, k.Mode, k.Scopes, k.Label}, err
-		}, func(w io.Writer, k newKey) {
+			return createdKey{k.Key, k.Secret, k.Mode, k.Scopes, k.Label}, err
+		}, func(w io.Writer, k createdKey) {
 			fmt.Fprintf(w, "API key     %s\nAPI secret  %s\nlabel       %s\nmode        %s\nscopes      %s\n\nKeep the API secret now: it is not shown again.\n",
 				k.Key, k.Secret, cmp.Or(k.Label, "none"), k.Mode, joinScopes(k.Scopes))
 		}),
@@ -102,5 +102,5 @@ func parseScopes(names []string) ([]merchant.Scope, error) {
 }
 
 func joinScopes(scopes []merchant.Scope) string {
-	return strings.Join(rowsOf(scopes, func(s merchant.Scope) string { return string(s) }), ",")
+	return strings.Join(convertAll(scopes, func(s merchant.Scope) string { return string(s) }), ",")
 }

@@ -27,7 +27,7 @@ func (s *shell) link() *cobra.Command {
 	return console.Group("link", "Create, change, list and remove checkout links", s.linkAdd(), s.linkChange(),
 		list(s, "list", "List the current links", func(call invocation) ([]linkRow, error) {
 			links, err := call.core.Links.Links(call.Context(), call.shop.ID)
-			return rowsOf(links, func(l merchant.Link) linkRow { return newLinkRow(call.cfg, l) }), err
+			return convertAll(links, func(l merchant.Link) linkRow { return newLinkRow(call.cfg, l) }), err
 		}, "LINK\tMODE\tAMOUNT\tDESCRIPTION\tCREATED", func(r linkRow) []any {
 			return []any{r.URL, r.Mode, r.price(), r.Description, s.Time(r.CreatedAt)}
 		}), remove)

@@ -86,17 +86,17 @@ func root(environ []string) *cobra.Command {
 	}
 	s.AddHelp(c)
 	s.AddFlags(c)
-	for _, ofShop := range []*cobra.Command{
+	for _, command := range []*cobra.Command{
 		s.wallet(), s.key(), s.endpoint(), s.sale(), s.link(), s.product(), s.terminal(), s.method(), s.settings(), s.theme(), s.invoice(), s.events(), s.logs(),
 	} {
-		c.AddCommand(s.ofShop(ofShop))
+		c.AddCommand(s.addShopFlag(command))
 	}
 	c.AddCommand(serve, s.init(), s.demo(), s.storefront(), s.shop(), s.listen(), s.trigger(), s.proof(), s.verify(),
 		s.account(), s.auditLog(), s.desk(), s.config(), s.doctor(), s.health(), s.backup(), s.restore(), s.migrate(), s.version())
 	return c
 }
 
-// actorOf returns the actor of the changes that a command makes. A server is the system.
+// actorOf returns the actor of the changes that a command makes. The commands that run a server act as the system.
 func actorOf(c *cobra.Command) audit.Actor {
 	name := strings.TrimSpace(strings.TrimPrefix(c.CommandPath(), c.Root().Name()))
 	switch name {
@@ -121,7 +121,7 @@ func (s *shell) version() *cobra.Command {
 			if !ok {
 				info = &debug.BuildInfo{}
 			}
-			b := build.Of(info, version)
+			b := build.FromInfo(info, version)
 			return s.Print(c, b, func(w io.Writer) { fmt.Fprintln(w, "chequer", b) })
 		},
 	}

@@ -29,7 +29,7 @@ func TestCommands(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "receiver": receiver, "order": order, "ordered": orderedProduct},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "receiver": receiver, "order": createOrder, "ordered": createProductOrder},
 		Setup: func(e *testscript.Env) error {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
@@ -67,30 +67,31 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// order ID creates a test invoice with an order number, at the server of the settings.
-func order(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 1 {
-		ts.Fatalf("usage: order ID")
-	}
+// newClient returns a client of the server of the settings.
+func newClient(ts *testscript.TestScript) *client.Client {
 	c, err := client.New(client.Config{
 		BaseURL: "http://" + ts.Getenv("CHEQUER_LISTEN"), Key: ts.Getenv("CHEQUER_API_KEY"), Secret: ts.Getenv("CHEQUER_API_SECRET"),
 	})
 	ts.Check(err)
-	_, err = c.CreateInvoice(context.Background(), api.InvoiceRequest{Amount: "5", FiatCurrency: "EUR", OrderID: args[0]}, "")
+	return c
+}
+
+// order ID creates a test invoice with an order number, at the server of the settings.
+func createOrder(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: order ID")
+	}
+	_, err := newClient(ts).CreateInvoice(context.Background(), api.InvoiceRequest{Amount: "5", FiatCurrency: "EUR", OrderID: args[0]}, "")
 	ts.Check(err)
 }
 
 // ordered ORDER QUANTITY PRODUCT creates a test invoice with the metadata of a product's order, at the
 // server of the settings.
-func orderedProduct(ts *testscript.TestScript, _ bool, args []string) {
+func createProductOrder(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: ordered ORDER QUANTITY PRODUCT")
 	}
-	c, err := client.New(client.Config{
-		BaseURL: "http://" + ts.Getenv("CHEQUER_LISTEN"), Key: ts.Getenv("CHEQUER_API_KEY"), Secret: ts.Getenv("CHEQUER_API_SECRET"),
-	})
-	ts.Check(err)
-	_, err = c.CreateInvoice(context.Background(), api.InvoiceRequest{
+	_, err := newClient(ts).CreateInvoice(context.Background(), api.InvoiceRequest{
 		Amount: "7.50", FiatCurrency: "EUR", OrderID: args[0] + "-1", Description: args[1] + " × Coffee",
 		Metadata: map[string]string{
 			api.MetadataProduct: args[2], api.MetadataQuantity: args[1], api.MetadataUnitPrice: "2.5",

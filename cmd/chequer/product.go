@@ -36,7 +36,7 @@ func (s *shell) product() *cobra.Command {
 	return console.Group("product", "Create, change, list and remove the products at /shop", s.productAdd(), s.productChange(), show,
 		list(s, "list", "List the products", func(call invocation) ([]productRow, error) {
 			products, err := call.core.Products.Products(call.Context(), call.shop.ID)
-			return rowsOf(products, func(p merchant.Product) productRow { return newProductRow(call.cfg, p) }), err
+			return convertAll(products, func(p merchant.Product) productRow { return newProductRow(call.cfg, p) }), err
 		}, "PRODUCT\tMODE\tNAME\tPRICE\tHIGHEST QUANTITY\tFOR SALE", func(r productRow) []any {
 			return []any{r.URL, r.Mode, r.Name, console.Fiat(r.Price, r.Currency), r.maxQuantity(), r.forSale()}
 		}), remove)
@@ -84,7 +84,7 @@ func (r productRow) forSale() string {
 }
 
 func writeProduct(w io.Writer, row productRow) {
-	console.Fields(w, [][2]string{
+	console.WriteFields(w, [][2]string{
 		{"product", row.URL}, {"mode", string(row.Mode)}, {"name", row.Name}, {"description", row.Description},
 		{"price", console.Fiat(row.Price, row.Currency)}, {"highest quantity", row.maxQuantity()}, {"asks for order reference", string(row.AskOrderID)},
 		{"asks for note", string(row.AskNote)}, {"for sale", row.forSale()},

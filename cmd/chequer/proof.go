@@ -43,7 +43,7 @@ func (s *shell) keyringCommand(use, short string, do func(invocation) error) *co
 			if err != nil {
 				return err
 			}
-			rows := rowsOf(keys, func(k proof.Key) proofKeyRow {
+			rows := convertAll(keys, func(k proof.Key) proofKeyRow {
 				return proofKeyRow{Key: k.Public, CreatedAt: console.Stamp(k.CreatedAt), RetiredAt: console.Stamp(k.RetiredAt)}
 			})
 			return s.Print(call.Command, rows, func(w io.Writer) { fmt.Fprint(w, proof.FormatKeys(keys)) })
@@ -51,8 +51,8 @@ func (s *shell) keyringCommand(use, short string, do func(invocation) error) *co
 	}
 }
 
-// maxKeys bounds how much of a file of keys is read, in bytes.
-const maxKeys = 64 << 10
+// maxKeyFile is the maximum size of a file of keys, in bytes.
+const maxKeyFile = 64 << 10
 
 // verification is the content of a verified statement.
 type verification struct {
@@ -124,7 +124,7 @@ func readKeys(keys []string) ([]proof.Trusted, error) {
 			trusted = append(trusted, proof.Trusted{Public: key})
 			continue
 		}
-		text, err := readInput(nil, k, maxKeys)
+		text, err := readInput(nil, k, maxKeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("--key %s is %w, nor a file: %w", k, proof.ErrKey, err)
 		}
@@ -178,7 +178,7 @@ func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now
 	}
 	result = verification{
 		Good: true, Server: statement.Server, Invoice: statement.Invoice, Mode: statement.Mode, Quote: statement.Quote, From: console.Stamp(statement.From), Until: console.Stamp(statement.Until),
-		Amount: statement.Amount + " " + statement.Currency, Pay: rowsOf(statement.Methods, proof.Method.String), Key: string(signed.Key()), Found: []string{},
+		Amount: statement.Amount + " " + statement.Currency, Pay: convertAll(statement.Methods, proof.Method.String), Key: string(signed.Key()), Found: []string{},
 	}
 	if shown == "" {
 		return result, nil
@@ -191,7 +191,7 @@ func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now
 	if err != nil {
 		return result, fmt.Errorf("do not pay: the statement is genuine, but does not contain --address: %w", err)
 	}
-	result.Found = rowsOf(found, proof.Method.String)
+	result.Found = convertAll(found, proof.Method.String)
 	return result, nil
 }
 

@@ -54,8 +54,9 @@ func (s *shell) remote(address string) (remote, error) {
 	return remote{Client: cl, url: address, secret: cfg.APISecret}, err
 }
 
-// unreachable adds the address of the server, and the flag that changes it, to a connection error.
-func (server remote) unreachable(err error) error {
+// explainUnreachable adds the address of the server, and the flag that changes it, to a connection error. It
+// returns other errors unchanged.
+func (server remote) explainUnreachable(err error) error {
 	if _, ok := errors.AsType[*net.OpError](err); ok {
 		return fmt.Errorf("nothing answers at %s, --api names another server: %w", server.url, err)
 	}
@@ -97,7 +98,7 @@ func (s *shell) listen() *cobra.Command {
 				output: c.OutOrStdout(), colours: s.Colours(c.OutOrStdout()), json: s.JSON,
 			}
 			l.to.Key, l.to.Secret = forwardingPair(from.secret)
-			return from.unreachable(l.run(c.Context(), after))
+			return from.explainUnreachable(l.run(c.Context(), after))
 		},
 	}
 	apiFlag(c, &address)
@@ -246,7 +247,7 @@ func (s *shell) trigger() *cobra.Command {
 			}
 			snapshot, err := server.trigger(c.Context(), id, request)
 			if err != nil {
-				return server.unreachable(err)
+				return server.explainUnreachable(err)
 			}
 			return s.printTriggered(c, server, snapshot.Resource)
 		},
@@ -278,11 +279,15 @@ func (server remote) trigger(ctx context.Context, id string, request api.Simulat
 	return server.Invoice(ctx, id)
 }
 
-// triggerTimeout bounds the time until the server has observed an action.
-const triggerTimeout = 10 * time.Second
+const (
+	// triggerTimeout bounds the time until the server has observed an action.
+	triggerTimeout = 10 * time.Second
+	// triggerRetryDelay is the pause before an action is tried again.
+	triggerRetryDelay = 200 * time.Millisecond
+)
 
-// simulate simulates one action. If the action follows another, it is repeated until the server has
-// observed the first.
+// simulate simulates one action. If follows is true, the action needs the result of an earlier action, and is
+// tried again until the server has observed that result.
 func (server remote) simulate(ctx context.Context, id string, r api.SimulateRequest, follows bool) error {
 	timeout := time.After(triggerTimeout)
 	for {
@@ -292,7 +297,7 @@ func (server remote) simulate(ctx context.Context, id string, r api.SimulateRequ
 			return err
 		}
 		select {
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(triggerRetryDelay):
 		case <-timeout:
 			return err
 		case <-ctx.Done():

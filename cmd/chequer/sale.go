@@ -19,14 +19,14 @@ import (
 func (s *shell) sale() *cobra.Command {
 	c := console.Group("sale", "Sell received coins for euro on your own exchange account, and show the sales",
 		s.saleAdd(),
-		s.accountCommand("show", "Show the exchange account and what is sold there", func(call invocation, a *sale.Accounts) (merchant.ExchangeAccount, error) {
+		s.exchangeCommand("show", "Show the exchange account and what is sold there", func(call invocation, a *sale.Accounts) (merchant.ExchangeAccount, error) {
 			return a.Account(call.Context(), call.shop.ID)
 		}),
 		s.saleSet(),
-		s.accountCommand("on", "Sell the coins of new invoices, and continue waiting sales", func(call invocation, a *sale.Accounts) (merchant.ExchangeAccount, error) {
+		s.exchangeCommand("on", "Sell the coins of new invoices, and continue waiting sales", func(call invocation, a *sale.Accounts) (merchant.ExchangeAccount, error) {
 			return a.Switch(call.Context(), call.shop.ID, true)
 		}),
-		s.accountCommand("off", "Stop selling; waiting sales keep waiting", func(call invocation, a *sale.Accounts) (merchant.ExchangeAccount, error) {
+		s.exchangeCommand("off", "Stop selling; waiting sales keep waiting", func(call invocation, a *sale.Accounts) (merchant.ExchangeAccount, error) {
 			return a.Switch(call.Context(), call.shop.ID, false)
 		}),
 		s.saleRemove(), s.saleList(), s.saleRetry(), s.saleSettle())
@@ -36,26 +36,26 @@ func (s *shell) sale() *cobra.Command {
 
 // saleRow is a sale as it is printed.
 type saleRow struct {
-	InvoiceID string      `json:"foreign_id"`
-	OrderID   string      `json:"order_id"`
-	Status    string      `json:"status"`
-	Coin      string      `json:"crypto_currency"`
-	State     string      `json:"state"`
-	Reason    string      `json:"reason"`
-	Amount    string      `json:"amount"`
-	Sold      string      `json:"sold_amount"`
-	Rate      string      `json:"rate_eur"`
-	Lowest    string      `json:"lowest_price"`
-	Average   string      `json:"average_price"`
-	Euro      string      `json:"euro_amount"`
-	Fee       string      `json:"fee_amount"`
-	Orders    []orderLine `json:"orders"`
-	CreatedAt string      `json:"created_at"`
-	NextAt    string      `json:"next_at"`
+	InvoiceID string         `json:"foreign_id"`
+	OrderID   string         `json:"order_id"`
+	Status    string         `json:"status"`
+	Coin      string         `json:"crypto_currency"`
+	State     string         `json:"state"`
+	Reason    string         `json:"reason"`
+	Amount    string         `json:"amount"`
+	Sold      string         `json:"sold_amount"`
+	Rate      string         `json:"rate_eur"`
+	Lowest    string         `json:"lowest_price"`
+	Average   string         `json:"average_price"`
+	Euro      string         `json:"euro_amount"`
+	Fee       string         `json:"fee_amount"`
+	Orders    []saleOrderRow `json:"orders"`
+	CreatedAt string         `json:"created_at"`
+	NextAt    string         `json:"next_at"`
 }
 
-// orderLine is an order of a sale as it is printed.
-type orderLine struct {
+// saleOrderRow is an order of a sale as it is printed.
+type saleOrderRow struct {
 	ID       string `json:"id"`
 	Exchange string `json:"exchange"`
 	Ref      string `json:"exchange_id"`
@@ -67,8 +67,8 @@ type orderLine struct {
 	SentAt   string `json:"sent_at"`
 }
 
-func newOrderLine(o invoice.SaleOrder) orderLine {
-	return orderLine{
+func newSaleOrderRow(o invoice.SaleOrder) saleOrderRow {
+	return saleOrderRow{
 		ID: o.ID, Exchange: o.Exchange, Ref: o.Ref, State: string(o.State), Amount: o.Amount.String(), Limit: o.Limit.String(),
 		Sold: o.Sold.String(), Fault: o.Fault, SentAt: console.Stamp(o.SentAt),
 	}
@@ -79,15 +79,15 @@ func saleRows(invoices []sale.Listed, state invoice.SaleState) []saleRow {
 	rows := []saleRow{}
 	for _, inv := range invoices {
 		for i := range inv.Sales {
-			c := &inv.Sales[i]
-			if state != "" && c.State != state {
+			s := &inv.Sales[i]
+			if state != "" && s.State != state {
 				continue
 			}
-			sold := c.Sold()
+			proceeds := s.Sold()
 			rows = append(rows, saleRow{
-				InvoiceID: inv.ID, OrderID: inv.OrderID, Status: string(inv.Status), Coin: c.Coin, State: string(c.State), Reason: string(c.Reason),
-				Amount: c.Amount.String(), Sold: sold.Sold.String(), Rate: c.Rate.Price(), Lowest: c.Lowest.String(), Average: c.Average(),
-				Euro: sold.Euro.String(), Fee: sold.Fee.String(), Orders: rowsOf(c.Orders, newOrderLine), CreatedAt: console.Stamp(c.CreatedAt), NextAt: console.Stamp(c.NextAt),
+				InvoiceID: inv.ID, OrderID: inv.OrderID, Status: string(inv.Status), Coin: s.Coin, State: string(s.State), Reason: string(s.Reason),
+				Amount: s.Amount.String(), Sold: proceeds.Sold.String(), Rate: s.Rate.Price(), Lowest: s.Lowest.String(), Average: s.Average(),
+				Euro: proceeds.Euro.String(), Fee: proceeds.Fee.String(), Orders: convertAll(s.Orders, newSaleOrderRow), CreatedAt: console.Stamp(s.CreatedAt), NextAt: console.Stamp(s.NextAt),
 			})
 		}
 	}
@@ -96,7 +96,7 @@ func saleRows(invoices []sale.Listed, state invoice.SaleState) []saleRow {
 
 // writeSales prints sales.
 func writeSales(w io.Writer, rows []saleRow) {
-	console.Table(w, "INVOICE\tORDER\tSTATUS\tSELL\tSOLD\tPRICE\tEUR\tFEE\tSTATE", rows, func(r saleRow) []any {
+	console.WriteTable(w, "INVOICE\tORDER\tSTATUS\tSELL\tSOLD\tPRICE\tEUR\tFEE\tSTATE", rows, func(r saleRow) []any {
 		return []any{
 			r.InvoiceID, r.OrderID, r.Status, r.Amount + " " + r.Coin, r.Sold, r.Average, r.Euro, r.Fee, strings.TrimSpace(r.State + " " + r.Reason),
 		}
@@ -111,7 +111,7 @@ func (s *shell) writeSaleOrders(w io.Writer, rows []saleRow) {
 			continue
 		}
 		fmt.Fprintln(w)
-		console.Table(w, "ORDER OF "+r.Coin+"\tEXCHANGE\tEXCHANGE ORDER\tSENT\tAMOUNT\tAT LEAST\tSOLD\tSTATE\tNOTE", r.Orders, func(o orderLine) []any {
+		console.WriteTable(w, "ORDER OF "+r.Coin+"\tEXCHANGE\tEXCHANGE ORDER\tSENT\tAMOUNT\tAT LEAST\tSOLD\tSTATE\tNOTE", r.Orders, func(o saleOrderRow) []any {
 			return []any{o.ID, o.Exchange, o.Ref, s.Time(o.SentAt), o.Amount, o.Limit, o.Sold, o.State, o.Fault}
 		})
 	}
@@ -127,7 +127,7 @@ func (s *shell) saleList() *cobra.Command {
 		invoices, err := call.core.Storage.InvoicesWithSales(call.Context(), call.shop.ID, invoice.SaleState(state), max(limit, 0))
 		return saleRows(invoices, invoice.SaleState(state)), err
 	}, writeSales)
-	ofInvoice := s.saleOrders(func(call invocation, service *invoice.Service) (*invoice.Invoice, error) {
+	runOne := s.saleOrders(func(call invocation, service *invoice.Service) (*invoice.Invoice, error) {
 		inv, err := call.invoice(service, call.args[0])
 		if err != nil {
 			err = fmt.Errorf("list sales: %w", err)
@@ -140,7 +140,7 @@ func (s *shell) saleList() *cobra.Command {
 		Args:  console.Arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				return ofInvoice(c, args)
+				return runOne(c, args)
 			}
 			return runAll(c, args)
 		},
@@ -167,14 +167,14 @@ func (s *shell) saleOrders(do func(invocation, *invoice.Service) (*invoice.Invoi
 
 // decideSale returns the function of a command that carries out the operator's decision about the sale
 // of a coin. If coin is "", the invoice must have exactly one sale.
-func (s *shell) decideSale(coin *string, decide func(call invocation, d sale.Resolver, coin string) (*invoice.Invoice, error)) func(*cobra.Command, []string) error {
+func (s *shell) decideSale(coin *string, decide func(call invocation, resolver sale.Resolver, coin string) (*invoice.Invoice, error)) func(*cobra.Command, []string) error {
 	return s.saleOrders(func(call invocation, service *invoice.Service) (*invoice.Invoice, error) {
 		id := call.args[0]
 		inv, err := call.invoice(service, id)
 		if err != nil {
 			return nil, fmt.Errorf("%s sale: %w", call.Name(), err)
 		}
-		coin, err := coinOf(inv, *coin)
+		coin, err := chooseCoin(inv, *coin)
 		if err != nil {
 			return nil, err
 		}
@@ -192,9 +192,9 @@ func (s *shell) decideSale(coin *string, decide func(call invocation, d sale.Res
 	})
 }
 
-// coinOf returns the coin of the sale that the operator decides about: the given coin, or the only coin
-// of the invoice if it is "".
-func coinOf(inv *invoice.Invoice, coin string) (string, error) {
+// chooseCoin returns the coin of the sale that the operator decides about: the given coin, or the coin of the
+// invoice's only sale if coin is "".
+func chooseCoin(inv *invoice.Invoice, coin string) (string, error) {
 	if coin != "" {
 		return strings.ToUpper(coin), nil
 	}
@@ -214,8 +214,8 @@ func coinOf(inv *invoice.Invoice, coin string) (string, error) {
 func (s *shell) saleRetry() *cobra.Command {
 	var coin string
 	var absent, all bool
-	retryOne := s.decideSale(&coin, func(call invocation, d sale.Resolver, coin string) (*invoice.Invoice, error) {
-		return d.Retry(call.Context(), call.args[0], coin, absent)
+	retryOne := s.decideSale(&coin, func(call invocation, resolver sale.Resolver, coin string) (*invoice.Invoice, error) {
+		return resolver.Retry(call.Context(), call.args[0], coin, absent)
 	})
 	c := &cobra.Command{
 		Use:   "retry INVOICE | --all",
@@ -240,13 +240,16 @@ at the exchange first. --absent states that the exchange never had it, so that i
 	return c
 }
 
+// maxRetried is the maximum number of invoices whose failed sales one command retries.
+const maxRetried = 10_000
+
 // retryAll retries all failed sales whose last order has a known outcome.
 func (s *shell) retryAll(call invocation) error {
 	service, err := call.invoices()
 	if err != nil {
 		return err
 	}
-	failed, err := call.core.Storage.InvoicesWithSales(call.Context(), call.shop.ID, invoice.SaleFailed, 10_000)
+	failed, err := call.core.Storage.InvoicesWithSales(call.Context(), call.shop.ID, invoice.SaleFailed, maxRetried)
 	if err != nil {
 		return err
 	}
@@ -254,7 +257,7 @@ func (s *shell) retryAll(call invocation) error {
 	if err != nil {
 		return err
 	}
-	rows := saleRows(retried, invoice.SaleWaiting)
+	rows := saleRows(retried, invoice.SaleWaiting) // a retried sale waits for the server
 	if err := s.Print(call.Command, rows, func(w io.Writer) { writeSales(w, rows) }); err != nil || unknown == 0 {
 		return err
 	}
@@ -267,7 +270,7 @@ func (s *shell) saleSettle() *cobra.Command {
 		Use:   "settle INVOICE",
 		Short: "Close a sale by stating how much was sold; the default is nothing",
 		Args:  console.Arguments,
-		RunE: s.decideSale(&coin, func(call invocation, d sale.Resolver, coin string) (*invoice.Invoice, error) {
+		RunE: s.decideSale(&coin, func(call invocation, resolver sale.Resolver, coin string) (*invoice.Invoice, error) {
 			var proceeds invoice.Proceeds
 			for _, f := range []struct {
 				name, text string
@@ -279,7 +282,7 @@ func (s *shell) saleSettle() *cobra.Command {
 					return nil, fmt.Errorf("--%s must be an amount in plain digits such as 0.00065, not %q", f.name, f.text)
 				}
 			}
-			return d.Settle(call.Context(), call.args[0], coin, proceeds)
+			return resolver.Settle(call.Context(), call.args[0], coin, proceeds)
 		}),
 	}
 	c.Flags().StringVar(&coin, "coin", "", "coin of the sale, if the invoice was paid in several coins")

@@ -7,7 +7,7 @@ import (
 	"chequer/internal/invoice"
 )
 
-func TestCoinOf_returns_the_coin_of_a_sale(t *testing.T) {
+func TestChooseCoin_returns_the_coin_of_a_sale(t *testing.T) {
 	t.Parallel()
 	sales := func(coins ...string) *invoice.Invoice {
 		inv := &invoice.Invoice{}
@@ -25,7 +25,7 @@ func TestCoinOf_returns_the_coin_of_a_sale(t *testing.T) {
 		"several coins": {inv: sales("BTC", "ETH"), fault: "this invoice was paid in several coins: name one with --coin BTC or ETH"},
 		"no sale":       {inv: sales(), fault: "this invoice has no sale"},
 	} {
-		got, err := coinOf(test.inv, test.coin)
+		got, err := chooseCoin(test.inv, test.coin)
 		if got != test.want || (err != nil || test.fault != "") && fmt.Sprint(err) != test.fault {
 			t.Errorf("%s: got %q, error %v, want %q, %q", name, got, err, test.want, test.fault)
 		}

@@ -190,8 +190,8 @@ type runner interface {
 	Close() error
 }
 
-// stopTimeout bounds the time for a program to stop and to close. Container runtimes kill it after
-// 10 seconds.
+// stopTimeout bounds the time for a program to stop and to close. The program ends within 5 seconds, because
+// container runtimes kill it after 10.
 const stopTimeout = 4800 * time.Millisecond
 
 // errStopTimeout means that the program was ended while work was in progress, as by a crash.

@@ -34,8 +34,8 @@ func (s *shell) open(c *cobra.Command, cfg config.Config) (*app.Core, error) {
 	return app.OpenCore(c.Context(), cfg, app.Options{Log: newLogger(cfg), Existing: true})
 }
 
-// ofShop adds the flag that names the shop to a command that concerns one shop, and to its subcommands.
-func (s *shell) ofShop(c *cobra.Command) *cobra.Command {
+// addShopFlag adds the flag that names the shop to a command that concerns one shop, and to its subcommands.
+func (s *shell) addShopFlag(c *cobra.Command) *cobra.Command {
 	c.PersistentFlags().StringVar(&s.shopName, shopFlag, "", "the shop, by its ID or name; needed if there are several")
 	return c
 }
@@ -94,17 +94,18 @@ func answer[R any](s *shell, compute func(invocation) (R, error), text func(io.W
 func list[R any](s *shell, use, short string, rows func(invocation) ([]R, error), heading string, cells func(R) []any) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: console.Arguments,
-		RunE: answer(s, rows, func(w io.Writer, rows []R) { console.Table(w, heading, rows, cells) }),
+		RunE: answer(s, rows, func(w io.Writer, rows []R) { console.WriteTable(w, heading, rows, cells) }),
 	}
 }
 
-// rowsOf returns the row of each item of a list. It is never nil, so that it is [] in JSON.
-func rowsOf[T, R any](items []T, row func(T) R) []R {
-	rows := make([]R, len(items))
+// convertAll returns the result of convert for each item of a list. The list that it returns is never nil, so
+// that it is [] in JSON.
+func convertAll[T, R any](items []T, convert func(T) R) []R {
+	converted := make([]R, len(items))
 	for i, item := range items {
-		rows[i] = row(item)
+		converted[i] = convert(item)
 	}
-	return rows
+	return converted
 }
 
 // change returns a command that changes what its argument names, and prints the argument after the
@@ -140,7 +141,7 @@ func checkWord[W ~string](noun, word string, known []W) error {
 	if slices.Contains(known, W(word)) {
 		return nil
 	}
-	words := rowsOf(known, func(w W) string { return string(w) })
+	words := convertAll(known, func(w W) string { return string(w) })
 	return fmt.Errorf("there is no %s %q; there are %s", noun, word, strings.Join(words, ", "))
 }
 
@@ -273,7 +274,8 @@ func (call invocation) methods(mode merchant.Mode, codes []string) (merchant.Met
 	return chosen, nil
 }
 
-// shopMethods is methods for the setting of the shop, which must leave it one that has a wallet.
+// shopMethods parses a list of payment methods for the setting of the shop. It also returns an error if the shop
+// has wallets, but none for any of the methods.
 func (call invocation) shopMethods(mode merchant.Mode, codes []string) (merchant.Methods, error) {
 	chosen, err := call.methods(mode, codes)
 	if err != nil || len(codes) == 0 {

@@ -18,7 +18,7 @@ func (s *shell) shop() *cobra.Command {
 		list(s, "list", "List the shops, oldest first", listShops, "ID\tNAME\tADDRESS\tCREATED", func(r shopRow) []any {
 			return []any{r.ID, r.Name, r.Address, s.Time(r.CreatedAt)}
 		}),
-		s.shopCreate(), s.ofShop(s.shopRename()), s.ofShop(s.shopRecount()))
+		s.shopCreate(), s.addShopFlag(s.shopRename()), s.addShopFlag(s.shopRecount()))
 }
 
 // shopRow is a shop as it is printed.
@@ -70,7 +70,7 @@ shop. The ID is made of the name and stays when the shop is renamed.`,
 			}
 			return newShopRow(call, m, false), nil
 		}, func(w io.Writer, r shopRow) {
-			console.Fields(w, [][2]string{{"id", r.ID}, {"name", r.Name}, {"address", r.Address}})
+			console.WriteFields(w, [][2]string{{"id", r.ID}, {"name", r.Name}, {"address", r.Address}})
 			if owner == "" {
 				fmt.Fprintf(w, "No account has a role in it yet: chequer account role NAME owner --shop %s, or chequer account invite --role owner --shop %s\n", r.ID, r.ID)
 			}

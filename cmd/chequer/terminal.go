@@ -17,7 +17,7 @@ func (s *shell) terminal() *cobra.Command {
 		s.terminalLink(),
 		list(s, "list", "List the counter terminals", func(call invocation) ([]terminalRow, error) {
 			terminals, err := call.core.Terminals.List(call.Context(), call.shop.ID)
-			return rowsOf(terminals, newTerminalRow), err
+			return convertAll(terminals, newTerminalRow), err
 		}, "ID\tMODE\tNAME\tCURRENCY\tCREATED", func(r terminalRow) []any {
 			return []any{r.ID, r.Mode, r.Name, r.Currency, s.Time(r.CreatedAt)}
 		}),

@@ -55,7 +55,7 @@ func (s *shell) themeSet() *cobra.Command {
 	var flags theme.Theme
 	var logo string
 	var noLogo bool
-	var returns string
+	var autoReturn string
 	c := s.themeCommand("set", "Change the given parts of the theme", func(call invocation) (changed theme.Theme, err error) {
 		if call.Flags().NFlag() == 0 {
 			return changed, errors.New("nothing to change: say what, as in --accent #0a7d5a")
@@ -63,8 +63,8 @@ func (s *shell) themeSet() *cobra.Command {
 		if logo != "" && noLogo {
 			return changed, errors.New("--logo and --no-logo are both given: give only one")
 		}
-		var auto config.Switch
-		if err := auto.UnmarshalText([]byte(returns)); err != nil {
+		var returns config.Switch
+		if err := returns.UnmarshalText([]byte(autoReturn)); err != nil {
 			return changed, fmt.Errorf("--auto-return: %w", err)
 		}
 		image, err := readLogo(logo)
@@ -80,7 +80,7 @@ func (s *shell) themeSet() *cobra.Command {
 		call.applyFlags(map[string]func(){
 			"name": func() { changed.Name = flags.Name }, "accent": func() { changed.Accent = flags.Accent }, "line": func() { changed.Line = flags.Line },
 			"support": func() { changed.Support = flags.Support }, "terms": func() { changed.Terms = flags.Terms },
-			"auto-return": func() { changed.Stay = !bool(auto) },
+			"auto-return": func() { changed.Stay = !bool(returns) },
 		})
 		return call.core.Themes.Set(call.Context(), call.shop.ID, changed, image)
 	})
@@ -91,7 +91,7 @@ func (s *shell) themeSet() *cobra.Command {
 	c.Flags().StringVar(&flags.Line, "line", "", "one line of text, 140 characters at most; \"\" for none")
 	c.Flags().StringVar(&flags.Support, "support", "", "mail address or https address for questions; \"\" for none")
 	c.Flags().StringVar(&flags.Terms, "terms", "", "https address of your terms; \"\" for none")
-	c.Flags().StringVar(&returns, "auto-return", "on", "on leads back to your shop ten seconds after a payment; off waits for the button")
+	c.Flags().StringVar(&autoReturn, "auto-return", "on", "on leads back to your shop ten seconds after a payment; off waits for the button")
 	c.Flags().StringVar(&logo, "logo", "", "file of a square PNG, JPEG, WebP, GIF or SVG")
 	c.Flags().BoolVar(&noLogo, "no-logo", false, "remove the logo")
 	return c

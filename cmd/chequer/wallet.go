@@ -139,7 +139,7 @@ Moving the coins, or sending an address the fee for it, does not affect a paid i
 				return fmt.Errorf("wallet gather: %w", err)
 			}
 			if asCSV {
-				return console.CSV(call.OutOrStdout(), []string{"index", "path", "address", "asset", "contract", "amount", "wallet"}, holdings, func(h sweep.Holding) []string {
+				return console.WriteCSV(call.OutOrStdout(), []string{"index", "path", "address", "asset", "contract", "amount", "wallet"}, holdings, func(h sweep.Holding) []string {
 					return []string{fmt.Sprint(h.Index), h.Path, h.Address, h.Asset, h.Contract, h.Amount, h.Wallet}
 				})
 			}
@@ -148,7 +148,7 @@ Moving the coins, or sending an address the fee for it, does not affect a paid i
 					fmt.Fprintln(w, "The addresses hold nothing.")
 					return
 				}
-				console.Table(w, "INDEX\tPATH\tADDRESS\tASSET\tAMOUNT\tWALLET", holdings, func(h sweep.Holding) []any {
+				console.WriteTable(w, "INDEX\tPATH\tADDRESS\tASSET\tAMOUNT\tWALLET", holdings, func(h sweep.Holding) []any {
 					return []any{h.Index, h.Path, h.Address, h.Asset, h.Amount, h.Wallet}
 				})
 			})

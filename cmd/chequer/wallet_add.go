@@ -48,7 +48,7 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
   chequer wallet add LTC xpub… --script p2wpkh`,
 		Args: console.Arguments,
 		RunE: func(c *cobra.Command, args []string) error {
-			// Arguments with spaces are joined, so that a recovery phrase is recognised.
+			// The arguments of the key are joined, so that a recovery phrase of several arguments is recognised.
 			kind, text := keys.Kind(strings.ToUpper(args[0])), strings.Join(args[1:], " ")
 			text, err := readExport(text)
 			if err != nil {

@@ -16,7 +16,7 @@ func TestPrintedTimes_are_in_the_zone_of_the_shop(t *testing.T) {
 	s := &shell{}
 	s.SetZone(time.FixedZone("", 5*60*60+45*60))
 	const utc, local = "2026-11-27T20:15:32Z", "2026-11-28T02:00:32+05:45"
-	sale := saleRow{Coin: "BTC", Orders: []orderLine{{ID: "1", SentAt: utc}}}
+	sale := saleRow{Coin: "BTC", Orders: []saleOrderRow{{ID: "1", SentAt: utc}}}
 	invoice := api.Resource{ForeignID: "1"}
 	invoice.Accepted.At = utc
 	for name, write := range map[string]func(io.Writer){

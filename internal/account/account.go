@@ -34,13 +34,13 @@ func (a Account) Shops() []string { return slices.Sorted(maps.Keys(a.Roles)) }
 // Allows returns the extent to which the account has a permission in a shop.
 func (a Account) Allows(merchantID string, p Permission) Grant { return a.Role(merchantID).Grant(p) }
 
-// SignIn are the methods with which an account signs in. It is sealed in storage.
+// SignIn holds the methods with which an account signs in. Storage seals them.
 type SignIn struct {
 	Passkeys []Passkey `json:"passkeys,omitempty"`
 	Password *Password `json:"password,omitempty"` // nil if the account has none
 }
 
-// Passkey returns the passkey with an ID; nil if there is none.
+// Passkey returns the passkey with an ID, or nil if there is none.
 func (s SignIn) Passkey(id string) *Passkey {
 	for i := range s.Passkeys {
 		if s.Passkeys[i].ID() == id {

@@ -4,14 +4,15 @@ import "time"
 
 // Attempts are the failed sign-ins of a name or a network address.
 type Attempts struct {
-	Failures      int       // in a row, since Since
-	Since         time.Time // first of them
-	Last          time.Time
+	Failures      int       // since Since
+	Since         time.Time // time of the first failure
+	Last          time.Time // time of the last failure
 	DisabledUntil time.Time // end of the time in which passwords are refused
 }
 
 const (
-	maxDelay      = 60 * time.Second
+	maxDelay = 60 * time.Second
+	// attemptWindow is the time after the first failure in which failures are counted together.
 	attemptWindow = time.Hour
 	// maxFailures is the number of failures in attemptWindow that disables a name's password.
 	maxFailures = 10
@@ -24,7 +25,7 @@ func (a Attempts) delay() time.Duration {
 	switch {
 	case a.Failures <= 0:
 		return 0
-	case a.Failures > 6:
+	case a.Failures > 6: // 2^6 seconds are more than maxDelay
 		return maxDelay
 	}
 	return min(time.Second<<(a.Failures-1), maxDelay)
@@ -48,7 +49,7 @@ func (a *Attempts) Begin(now time.Time) error {
 	return nil
 }
 
-// Disable disables the password after too many failures, and reports whether it did.
+// Disable refuses passwords for disabledFor after too many failures, and reports whether it did.
 func (a *Attempts) Disable(now time.Time) bool {
 	if a.Failures < maxFailures || a.DisabledUntil.After(now) {
 		return false

@@ -103,18 +103,19 @@ func (s *Service) useChallenge(ctx context.Context, o offer) error {
 // The methods below change the sign-in methods of an account that is signed in and has confirmed its
 // sign-in.
 
-// purposeOf returns the purpose of offers to a signed-in account.
-func purposeOf(accountID string) string { return "account " + accountID }
+// accountPurpose returns the purpose of offers to a signed-in account.
+func accountPurpose(accountID string) string { return "account " + accountID }
 
-// OfferPassword prepares a password, which replaces the account's password; a *FieldError.
+// OfferPassword prepares a password, which replaces the account's password. The error is a *FieldError if the password
+// is too short or common.
 func (s *Service) OfferPassword(ctx context.Context, a Account, password string) (PasswordOffer, error) {
 	a.SignIn = SignIn{}
-	return s.offerPassword(ctx, purposeOf(a.ID), a, password)
+	return s.offerPassword(ctx, accountPurpose(a.ID), a, password)
 }
 
 // AcceptPassword sets the password of an offer. The errors are ErrOffer and ErrCode.
 func (s *Service) AcceptPassword(ctx context.Context, accountID, sealed, code string) error {
-	_, password, err := s.acceptPassword(purposeOf(accountID), sealed, code)
+	_, password, err := s.acceptPassword(accountPurpose(accountID), sealed, code)
 	if err != nil {
 		return err
 	}
@@ -127,12 +128,12 @@ func (s *Service) AcceptPassword(ctx context.Context, accountID, sealed, code st
 
 // OfferPasskey prepares another passkey of an account.
 func (s *Service) OfferPasskey(a Account) (options []byte, sealed string, err error) {
-	return s.offerPasskey(purposeOf(a.ID), a)
+	return s.offerPasskey(accountPurpose(a.ID), a)
 }
 
 // AcceptPasskey adds the passkey of an offer to an account. The errors are ErrOffer and ErrPasskey.
 func (s *Service) AcceptPasskey(ctx context.Context, accountID, sealed string, response []byte, name string) error {
-	_, p, err := s.acceptPasskey(ctx, purposeOf(accountID), sealed, response, name)
+	_, p, err := s.acceptPasskey(ctx, accountPurpose(accountID), sealed, response, name)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ const (
 	PasskeyRemoved  Kind = "passkey_removed"
 )
 
-// RecoveryCreated is the kind of a new link of a recovery, which changes nothing before it is used: there is no event.
+// RecoveryCreated is the kind of a new recovery link. It has no event, because the account does not change before the link is used.
 const RecoveryCreated Kind = "recovery_created"
 
 // Event is a change of an account for the endpoints of the shops.

@@ -11,7 +11,7 @@ func (s *Service) Quick() {
 // Absent returns the hash that names without an account are compared with.
 func (s *Service) Absent() string { return s.absent }
 
-// DefaultAbsent returns that hash with the cost of the program.
+// DefaultAbsent returns the hash that Absent returns, with the cost of the program.
 func DefaultAbsent() string { return defaultCost.absent() }
 
 // HashDefault returns the hash of a password with the cost of the program.
@@ -21,10 +21,10 @@ func HashDefault(ctx context.Context, password string) (string, error) {
 
 // CheckHash reports whether a hash is that of a password.
 func CheckHash(ctx context.Context, hash, password string) (bool, error) {
-	return checkPassword(ctx, hash, password)
+	return matchesHash(ctx, hash, password)
 }
 
-// Hashing occupies the calculation of hashes until release is called.
+// Hashing blocks the calculation of hashes until release is called.
 func Hashing() (release func()) {
 	hashing <- struct{}{}
 	return func() { <-hashing }

@@ -41,7 +41,7 @@ func (s *Service) NewStart(ctx context.Context, merchantIDs ...string) (Link, er
 	return s.newTicket(ctx, Ticket{Kind: StartTicket, Roles: roles}, audit.Change{Action: "desk.link_created"})
 }
 
-// Invite returns a link that creates an account with fixed roles; a *FieldError.
+// Invite returns a link that creates an account with fixed roles. The error is a *FieldError if a role is wrong.
 func (s *Service) Invite(ctx context.Context, roles map[string]Role) (Link, error) {
 	if err := checkRoles(roles); err != nil {
 		return Link{}, err
@@ -81,8 +81,8 @@ func (s *Service) Withdraw(ctx context.Context, id string) error {
 	return s.Storage.RemoveTicket(ctx, id, audit.Change{Action: "account.invitation_withdrawn", Subject: id})
 }
 
-// Ticket returns the valid ticket of a token. The account is that of a recovery. The error is
-// ErrTicket.
+// Ticket returns the valid ticket of a token, and the account of a recovery. For a ticket of another kind, the account
+// has only the roles of the ticket. The error is ErrTicket.
 func (s *Service) Ticket(ctx context.Context, token string) (Ticket, Account, error) {
 	t, err := s.Storage.Ticket(ctx, HashToken(token))
 	if err != nil {
@@ -98,10 +98,10 @@ func (s *Service) Ticket(ctx context.Context, token string) (Ticket, Account, er
 	return t, a, notFoundAs(err, ErrTicket)
 }
 
-// The methods below use up a link. The name is that of the new account; a recovery ignores it.
+// The methods below use up a link. Their parameter name is the name of the new account; a recovery ignores it.
 
-// joining returns the account of a ticket with a name, and the purpose of its offers.
-func (s *Service) joining(ctx context.Context, token, name string) (a Account, purpose string, err error) {
+// joiningAccount returns the account of a ticket with a name, and the purpose of its offers.
+func (s *Service) joiningAccount(ctx context.Context, token, name string) (a Account, purpose string, err error) {
 	t, a, err := s.Ticket(ctx, token)
 	if err != nil || t.Kind == RecoveryTicket {
 		return a, "ticket " + t.Hash, err
@@ -122,7 +122,7 @@ func (s *Service) joining(ctx context.Context, token, name string) (a Account, p
 // OfferJoinPassword prepares a password for the account of a link. The errors are ErrTicket, ErrExists
 // and *FieldError.
 func (s *Service) OfferJoinPassword(ctx context.Context, token, name, password string) (PasswordOffer, error) {
-	a, purpose, err := s.joining(ctx, token, name)
+	a, purpose, err := s.joiningAccount(ctx, token, name)
 	if err != nil {
 		return PasswordOffer{}, err
 	}
@@ -143,7 +143,7 @@ func (s *Service) JoinPassword(ctx context.Context, token, sealed, code string, 
 // OfferJoinPasskey prepares a passkey for the account of a link. The errors are ErrTicket, ErrExists and
 // *FieldError.
 func (s *Service) OfferJoinPasskey(ctx context.Context, token, name string) (options []byte, sealed string, err error) {
-	a, purpose, err := s.joining(ctx, token, name)
+	a, purpose, err := s.joiningAccount(ctx, token, name)
 	if err != nil {
 		return nil, "", err
 	}
@@ -170,7 +170,7 @@ func (s *Service) join(ctx context.Context, token string, a Account, client Clie
 		}
 		kind = t.Kind
 		if t.Kind == RecoveryTicket {
-			return s.recovered(t, accounts, add)
+			return s.recoverAccount(t, accounts, add)
 		}
 		joined := a.Clone()
 		joined.Roles, joined.SignIn = t.Roles, SignIn{}
@@ -187,16 +187,16 @@ func (s *Service) join(ctx context.Context, token string, a Account, client Clie
 			return SignedIn{}, operationError("end sessions", err)
 		}
 	}
-	if err := s.Storage.UpdateAttempts(ctx, "name "+HashToken(NameKey(a.Name)), s.Now(), func(a *Attempts) error { a.Reset(); return nil }); err != nil {
+	if err := s.Storage.UpdateAttempts(ctx, nameSubject(a.Name), s.Now(), func(a *Attempts) error { a.Reset(); return nil }); err != nil {
 		return SignedIn{}, err
 	}
-	in, err := s.open(ctx, a, ByTicket, client, former)
+	in, err := s.openSession(ctx, a, ByTicket, client, former)
 	in.First = kind == StartTicket
 	return in, err
 }
 
-// recovered adds a sign-in method to the account of a recovery.
-func (s *Service) recovered(t Ticket, accounts []Account, add func(*SignIn)) ([]Account, Outcome, error) {
+// recoverAccount adds a sign-in method to the account of a recovery.
+func (s *Service) recoverAccount(t Ticket, accounts []Account, add func(*SignIn)) ([]Account, Outcome, error) {
 	for i := range accounts {
 		if accounts[i].ID == t.AccountID {
 			accounts[i] = accounts[i].Clone()

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// noticeTTL is the time for which the owners of a shop are notified of a change.
+	// noticeTTL is the time for which a change is shown to the owners of a shop.
 	noticeTTL = 7 * 24 * time.Hour
-	// maxNotices is the largest number of changes of which they are notified at the same time.
+	// maxNotices is the largest number of changes that are shown at the same time.
 	maxNotices = 20
 	// securityPage is the number of entries that are read at once, and maxSecurityPages bounds the number of reads.
 	securityPage, maxSecurityPages = 100, 10
@@ -101,7 +101,7 @@ func (s *Service) DismissNotices(ctx context.Context, a Account, merchantID stri
 		return err
 	}
 	number = min(number, shown[0].Number)
-	return s.prefer(ctx, a.ID, func(a *Account) audit.Change {
+	return s.setPreferences(ctx, a.ID, func(a *Account) audit.Change {
 		if number <= a.Preferences.NoticesSeen[merchantID] {
 			return audit.Change{}
 		}

@@ -49,7 +49,7 @@ func relyingParty(site Site, name string) (*webauthn.WebAuthn, error) {
 	return w, nil
 }
 
-// holder is an account as package webauthn sees it.
+// holder implements webauthn.User for an account and the passkeys of one host.
 type holder struct {
 	Account
 	host string
@@ -78,7 +78,7 @@ func (h holder) descriptors() (credentials []protocol.CredentialDescriptor) {
 }
 
 // beginAssertion returns the options of a browser's call of navigator.credentials.get, for any account,
-// and the data that finishes it.
+// and the data with which the response is verified.
 func beginAssertion(w *webauthn.WebAuthn) (options []byte, data webauthn.SessionData, err error) {
 	assertion, session, err := w.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
@@ -88,7 +88,8 @@ func beginAssertion(w *webauthn.WebAuthn) (options []byte, data webauthn.Session
 	return options, *session, err
 }
 
-// beginCreation returns the options of a browser's call of navigator.credentials.create.
+// beginCreation returns the options of a browser's call of navigator.credentials.create, and the data with which the
+// response is verified.
 func beginCreation(w *webauthn.WebAuthn, a Account) (options []byte, data webauthn.SessionData, err error) {
 	h := holder{a, w.Config.RPID}
 	creation, session, err := w.BeginRegistration(h, webauthn.WithExclusions(h.descriptors()))
@@ -112,9 +113,9 @@ func finishCreation(w *webauthn.WebAuthn, a Account, data webauthn.SessionData, 
 	return Passkey{Name: name, Host: w.Config.RPID, Credential: *credential, CreatedAt: now, UsedAt: now}, nil
 }
 
-// accountOf returns the ID of the account to which the response of an authenticator belongs, before it is
+// parseAssertion returns the ID of the account to which the response of an authenticator belongs, before it is
 // verified. It returns ErrPasskey if the response cannot be parsed.
-func accountOf(response []byte) (id string, parsed *protocol.ParsedCredentialAssertionData, err error) {
+func parseAssertion(response []byte) (id string, parsed *protocol.ParsedCredentialAssertionData, err error) {
 	parsed, err = protocol.ParseCredentialRequestResponseBytes(response)
 	if err != nil {
 		return "", nil, fmt.Errorf("%w: %w", ErrPasskey, err)

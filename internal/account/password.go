@@ -51,9 +51,10 @@ func CheckPassword(password, name string) error {
 // See RFC 8265, 4.2.1.
 func normal(password string) string { return norm.NFC.String(password) }
 
-// repeats reports whether a text has few different characters, or is a sequence such as 123456789012.
+// repeats reports whether a text has fewer than 5 different characters, or is a sequence such as 123456789012: more than
+// three quarters of its characters equal, follow or precede the character before them.
 func repeats(text string) bool {
-	different, steps := map[rune]bool{}, map[rune]int{}
+	different, steps := map[rune]bool{}, map[rune]int{} // steps counts the differences between adjoining characters
 	var last rune
 	for i, r := range []rune(text) {
 		different[r] = true
@@ -92,12 +93,13 @@ func isCommon(password, name string) bool {
 	if utf8.RuneCountInString(folded)-utf8.RuneCountInString(letters) >= minAdded {
 		return false
 	}
-	letters = unit(letters)
+	letters = repeatedUnit(letters)
 	return letters == "" || letters == NameKey(name) || commonWords()[letters]
 }
 
-// unit returns the text of which a text is a repetition.
-func unit(text string) string {
+// repeatedUnit returns the shortest text of which a text is a repetition: "abc" for "abcabc", and "abcd" for "abcd". A text
+// occurs in its double for the second time after the length of the unit.
+func repeatedUnit(text string) string {
 	if i := strings.Index((text + text)[min(1, len(text)):], text); text != "" && i >= 0 {
 		return text[:i+1]
 	}
@@ -141,15 +143,16 @@ func (c cost) hashPassword(ctx context.Context, password string) (string, error)
 	return c.text(salt, sum), err
 }
 
+// text returns a salt and a hash in the PHC string format.
 func (c cost) text(salt, sum []byte) string {
 	encode := base64.RawStdEncoding.EncodeToString
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.memory, c.time, c.threads, encode(salt), encode(sum))
 }
 
-// checkPassword reports whether a hash is that of a password.
-func checkPassword(ctx context.Context, hash, password string) (bool, error) {
+// matchesHash reports whether a hash is that of a password.
+func matchesHash(ctx context.Context, hash, password string) (bool, error) {
 	if len(password) > maxPassword {
-		password = "" // fails as slowly as any other
+		password = "" // no hash is that of an empty password, and the comparison takes as long as others
 	}
 	var version int
 	var c cost
@@ -168,8 +171,8 @@ func checkPassword(ctx context.Context, hash, password string) (bool, error) {
 	return err == nil && subtle.ConstantTimeCompare([]byte(c.text(salt, sum)), []byte(hash)) == 1, err
 }
 
-// use verifies a code and uses it up: a code of the authenticator app, or a recovery code where they are
-// accepted. It returns ErrSignIn if the code is not valid.
+// use verifies a code and uses it up: a code of the authenticator app, or, if recovery is set, a recovery code. It
+// returns ErrSignIn if the code is not valid.
 func (p *Password) use(code string, now time.Time, recovery bool) (Method, error) {
 	step, err := useCode(p.Seed, code, p.LastStep, now)
 	if err == nil {

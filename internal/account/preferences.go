@@ -16,7 +16,7 @@ type Preferences struct {
 
 // SetShortcuts sets whether single keys open the places of the desk.
 func (s *Service) SetShortcuts(ctx context.Context, accountID string, on bool) error {
-	return s.prefer(ctx, accountID, func(a *Account) audit.Change {
+	return s.setPreferences(ctx, accountID, func(a *Account) audit.Change {
 		if a.Preferences.NoShortcuts == !on {
 			return audit.Change{}
 		}
@@ -25,8 +25,8 @@ func (s *Service) SetShortcuts(ctx context.Context, accountID string, on bool) e
 	})
 }
 
-// prefer changes the preferences of an account with an entry of the audit log.
-func (s *Service) prefer(ctx context.Context, accountID string, change func(*Account) audit.Change) error {
+// setPreferences changes the preferences of an account with an entry of the audit log.
+func (s *Service) setPreferences(ctx context.Context, accountID string, change func(*Account) audit.Change) error {
 	_, err := s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (Outcome, error) { return Outcome{Entry: change(a)}, nil })
 	return operationError("set preferences", err)
 }

@@ -12,15 +12,16 @@ import (
 // recoveryCodes is the number of recovery codes that are made together.
 const recoveryCodes = 10
 
-// codeAlphabet has no letters that look like digits. It is Crockford's base 32 in lower case.
-var codeAlphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+// codeEncoding is the encoding of recovery codes: Crockford's base 32 in lower case, which has no letters that look like
+// digits.
+var codeEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
 // newRecoveryCodes returns random codes of 80 bits, and their hashes.
 func newRecoveryCodes() (codes, hashes []string) {
 	for range recoveryCodes {
 		var b [10]byte
 		rand.Read(b[:]) // never fails; see crypto/rand
-		text := codeAlphabet.EncodeToString(b[:])
+		text := codeEncoding.EncodeToString(b[:])
 		code := text[:4] + "-" + text[4:8] + "-" + text[8:12] + "-" + text[12:]
 		codes, hashes = append(codes, code), append(hashes, hashRecoveryCode(code))
 	}

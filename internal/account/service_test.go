@@ -35,7 +35,7 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	d := &desk{t: t, url: storagetest.File(t), clock: clocktest.At(noon), seeds: map[string]string{}}
+	d := &desk{t: t, url: storagetest.File(t), clock: clocktest.New(noon), seeds: map[string]string{}}
 	d.storage = storagetest.Open(t, d.url)
 	d.Service = d.at("https://shop.example")
 	return d

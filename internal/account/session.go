@@ -17,7 +17,7 @@ const (
 	idleTimeout  = 12 * time.Hour
 	totalTimeout = 14 * 24 * time.Hour
 	stepUpTTL    = 10 * time.Minute
-	// touchInterval is the interval between two stored uses of a session.
+	// touchInterval is the smallest interval between two stored uses of a session.
 	touchInterval = time.Minute
 )
 
@@ -44,7 +44,8 @@ func (s Session) Valid(now time.Time) bool {
 	return now.Sub(s.UsedAt) < idleTimeout && now.Sub(s.CreatedAt) < totalTimeout
 }
 
-// Expiry returns the last use and the creation up to which sessions have timed out at a time.
+// Expiry returns the times that decide which sessions have timed out: those last used at lastUse or before, and those
+// created at created or before.
 func Expiry(now time.Time) (lastUse, created time.Time) {
 	return now.Add(-idleTimeout), now.Add(-totalTimeout)
 }

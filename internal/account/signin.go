@@ -20,18 +20,19 @@ type SignedIn struct {
 // code. The former session of the browser ends; its hash may be "". The errors are ErrSignIn and
 // *WaitError.
 func (s *Service) SignInPassword(ctx context.Context, name, password, code string, client Client, former string) (SignedIn, error) {
-	a, method, err := s.checkPassword(ctx, name, password, code, client, true)
+	a, method, err := s.authenticate(ctx, name, password, code, client, true)
 	if err != nil {
 		return SignedIn{}, err
 	}
-	return s.open(ctx, a, method, client, former)
+	return s.openSession(ctx, a, method, client, former)
 }
 
-// checkPassword verifies a name, a password and a code, and uses up the code. A name without an account
-// is treated like one with another password, and takes as long.
-func (s *Service) checkPassword(ctx context.Context, name, password, code string, client Client, recovery bool) (Account, Method, error) {
-	subjects := []string{"address " + client.Address, "name " + HashToken(NameKey(name))}
-	for _, subject := range subjects {
+// authenticate verifies a name, a password and a code, and uses up the code. A name without an account
+// is treated like one with another password, and takes as long. recovery allows a recovery code in place of the
+// app's code.
+func (s *Service) authenticate(ctx context.Context, name, password, code string, client Client, recovery bool) (Account, Method, error) {
+	byAddress, byName := "address "+client.Address, nameSubject(name)
+	for _, subject := range []string{byAddress, byName} {
 		err := s.Storage.UpdateAttempts(ctx, subject, s.Now(), func(a *Attempts) error { return a.Begin(s.Now()) })
 		if err != nil {
 			return Account{}, "", err
@@ -39,12 +40,14 @@ func (s *Service) checkPassword(ctx context.Context, name, password, code string
 	}
 	a, method, err := s.verifyPassword(ctx, name, password, code, recovery)
 	if errors.Is(err, ErrSignIn) {
-		return Account{}, "", errors.Join(err, s.fail(ctx, subjects[1]))
+		return Account{}, "", errors.Join(err, s.disablePassword(ctx, byName))
 	}
 	if err != nil {
 		return Account{}, "", err
 	}
-	for subject, forget := range map[string]func(*Attempts){subjects[0]: (*Attempts).Undo, subjects[1]: (*Attempts).Reset} {
+	// An attacker with an account cannot reset the failures of an address by signing in: only the current attempt is
+	// removed from them.
+	for subject, forget := range map[string]func(*Attempts){byAddress: (*Attempts).Undo, byName: (*Attempts).Reset} {
 		if err := s.Storage.UpdateAttempts(ctx, subject, s.Now(), func(a *Attempts) error { forget(a); return nil }); err != nil {
 			return Account{}, "", err
 		}
@@ -52,8 +55,11 @@ func (s *Service) checkPassword(ctx context.Context, name, password, code string
 	return a, method, nil
 }
 
-// fail disables the password of a name after too many failures. The log has one entry for them.
-func (s *Service) fail(ctx context.Context, subject string) error {
+// nameSubject returns the subject of the attempts with a name.
+func nameSubject(name string) string { return "name " + HashToken(NameKey(name)) }
+
+// disablePassword disables the password of a name after too many failures, and then writes one entry of the audit log.
+func (s *Service) disablePassword(ctx context.Context, subject string) error {
 	disabled := false
 	err := s.Storage.UpdateAttempts(ctx, subject, s.Now(), func(a *Attempts) error {
 		disabled = a.Disable(s.Now())
@@ -76,7 +82,7 @@ func (s *Service) verifyPassword(ctx context.Context, name, password, code strin
 	if err == nil && a.SignIn.Password != nil {
 		hash = a.SignIn.Password.Hash
 	}
-	fits, err := checkPassword(ctx, hash, password)
+	fits, err := matchesHash(ctx, hash, password)
 	if err == nil && !fits {
 		err = ErrSignIn
 	}
@@ -121,7 +127,7 @@ func (s *Service) SignInPasskey(ctx context.Context, sealed string, response []b
 	if err != nil {
 		return SignedIn{}, err
 	}
-	return s.open(ctx, a, ByPasskey, client, former)
+	return s.openSession(ctx, a, ByPasskey, client, former)
 }
 
 // checkPasskey verifies the response of an authenticator. If accountID is not "", the passkey must be
@@ -134,7 +140,7 @@ func (s *Service) checkPasskey(ctx context.Context, purpose, sealed string, resp
 	if s.passkeys == nil || o.Passkey.Challenge == "" {
 		return Account{}, ErrOffer
 	}
-	id, parsed, err := accountOf(response)
+	id, parsed, err := parseAssertion(response)
 	if err != nil {
 		return Account{}, err
 	}
@@ -150,8 +156,8 @@ func (s *Service) checkPasskey(ctx context.Context, purpose, sealed string, resp
 	return a, notFoundAs(err, ErrPasskey)
 }
 
-// open creates a session with a new token, and ends the former session of the browser.
-func (s *Service) open(ctx context.Context, a Account, method Method, client Client, former string) (SignedIn, error) {
+// openSession creates a session with a new token, and ends the former session of the browser.
+func (s *Service) openSession(ctx context.Context, a Account, method Method, client Client, former string) (SignedIn, error) {
 	now, token := s.Now(), newSecret(sessionSize)
 	session := Session{Hash: HashToken(token), AccountID: a.ID, Method: method, Client: client, CreatedAt: now, UsedAt: now}
 	if method != ByRecovery {
@@ -181,7 +187,7 @@ func (s *Service) StepUpPasskey(ctx context.Context, session Session, sealed str
 // StepUpPassword confirms the sign-in of a session with a password and a code of the authenticator
 // app. The errors are ErrSignIn and *WaitError. A recovery code is refused.
 func (s *Service) StepUpPassword(ctx context.Context, a Account, session Session, password, code string) error {
-	a, method, err := s.checkPassword(ctx, a.Name, password, code, session.Client, false)
+	a, method, err := s.authenticate(ctx, a.Name, password, code, session.Client, false)
 	if err != nil {
 		return err
 	}

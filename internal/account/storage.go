@@ -8,10 +8,10 @@ import (
 )
 
 // Storage stores accounts, tickets and failed attempts. It is safe for concurrent use. Rows have a
-// MAC, and sign-in methods are sealed; the methods return ErrTampered if a MAC is wrong. Each change
+// MAC, and sign-in methods are sealed; the methods of Storage return ErrTampered if a MAC is wrong. Each change
 // is written with its entry of the audit log, and its event, in one transaction; a Change without an action has no entry.
-// Functions passed to it may run more
-// than once; if they return an error, nothing is written.
+// A function that is passed to a method may run more
+// than once. If it returns an error, nothing is written, except by UpdateAttempts.
 type Storage interface {
 	// Accounts lists all accounts, oldest first.
 	Accounts(ctx context.Context) ([]Account, error)
@@ -27,12 +27,12 @@ type Storage interface {
 	ChangeTeam(ctx context.Context, ticketHash string, change func(Ticket, []Account) ([]Account, Outcome, error)) error
 	TicketStorage
 	SessionStorage
-	// UpdateAttempts locks the attempts of a subject and writes what change makes of them, even if
-	// change returns an error, which it returns.
+	// UpdateAttempts locks the attempts of a subject, calls change and writes the modified attempts, even if
+	// change returns an error. It returns that error.
 	UpdateAttempts(ctx context.Context, subject string, now time.Time, change func(*Attempts) error) error
-	// UseNonce stores the use of a value for ttl, and reports whether it was fresh.
+	// UseNonce stores the use of a nonce under a key for ttl, and reports whether the nonce was unused before.
 	UseNonce(ctx context.Context, key, nonce string, now time.Time, ttl time.Duration) (fresh bool, err error)
-	// SecurityEntries lists at most limit entries of the audit log below a number that are about the wallets of a shop, or
+	// SecurityEntries lists at most limit entries of the audit log with numbers less than below that are about the wallets of a shop, or
 	// about owners and sign-in methods of any account, newest first.
 	SecurityEntries(ctx context.Context, merchantID string, below int64, limit int) ([]audit.Entry, error)
 	// Record writes an entry of the audit log that belongs to no other change.

@@ -78,7 +78,7 @@ func (s *Service) withRoles(accounts []Account, i int, roles map[string]Role) ([
 	after[i].Roles = roles
 	o := s.changed(after[i], RolesChanged, accounts[i].Roles)
 	o.Entry = o.Entry.Diff(roleFields(accounts[i].Roles), roleFields(roles))
-	return after, o, keepsOwners(accounts, after)
+	return after, o, checkOwners(accounts, after)
 }
 
 // removeAccount returns the accounts without the account with an index.
@@ -86,12 +86,12 @@ func (s *Service) removeAccount(accounts []Account, i int) ([]Account, Outcome, 
 	o := s.changed(accounts[i], Removed, nil)
 	o.Entry.Before = roleFields(accounts[i].Roles)
 	after := slices.Delete(slices.Clone(accounts), i, i+1)
-	return after, o, keepsOwners(accounts, after)
+	return after, o, checkOwners(accounts, after)
 }
 
-// keepsOwners returns ErrLastOwner if a shop that had an owner has none any more.
-func keepsOwners(before, after []Account) error {
-	had, has := owned(before), owned(after)
+// checkOwners returns ErrLastOwner if a shop that had an owner has none any more.
+func checkOwners(before, after []Account) error {
+	had, has := shopsWithOwner(before), shopsWithOwner(after)
 	for merchantID := range had {
 		if !has[merchantID] {
 			return ErrLastOwner
@@ -100,8 +100,8 @@ func keepsOwners(before, after []Account) error {
 	return nil
 }
 
-// owned returns the shops that have an owner.
-func owned(accounts []Account) map[string]bool {
+// shopsWithOwner returns the shops that have an owner.
+func shopsWithOwner(accounts []Account) map[string]bool {
 	shops := map[string]bool{}
 	for _, a := range accounts {
 		for merchantID, r := range a.Roles {
@@ -155,7 +155,7 @@ func (s *Service) EndSession(ctx context.Context, a Account, id string) error {
 	return s.Storage.EndSession(ctx, a.ID, id, accountChange(a, "session.ended"))
 }
 
-// EndSessions ends the sessions of an account except that with the hash keep, and returns their number.
+// EndSessions ends the sessions of an account except that with keptHash, and returns the number of ended sessions.
 func (s *Service) EndSessions(ctx context.Context, a Account, keptHash string) (int, error) {
 	return s.Storage.EndSessions(ctx, a.ID, keptHash, accountChange(a, "account.sessions_ended"))
 }

@@ -44,14 +44,14 @@ type LinkList struct {
 }
 
 // CheckoutRequest identifies a merchant's link by its slug, a signed link by its query, or a terminal
-// by its secret. At a terminal the user enters Amount, OrderID and Note.
+// by its secret. At a terminal the seller enters Amount, OrderID and Note.
 type CheckoutRequest struct {
 	Slug string `json:"slug,omitempty" rule:"text 64"`
 	// Query has room for two return addresses and a description, with every letter percent-encoded.
 	Query    string `json:"query,omitempty" rule:"text 24576"`
 	Terminal string `json:"terminal,omitempty" rule:"text 64"` // secret of the terminal
 	Amount   string `json:"amount,omitempty" rule:"amount"`    // to pay, if the link lets the shopper choose it
-	OrderID  string `json:"order_id,omitempty" rule:"line 64"` // only at a terminal, as Note
+	OrderID  string `json:"order_id,omitempty" rule:"line 64"` // only at a terminal, like Note
 	Note     string `json:"note,omitempty" rule:"paragraph 500"`
 	// ShownAmount and ShownCurrency are the price that the page of a link with a slug showed. If the
 	// price has changed since, no invoice is created.

@@ -16,10 +16,11 @@ var (
 	ErrExponent  = errors.New("must have an exponent from -18 to 18")
 )
 
-// Bounds of a number that is parsed, so that no decimal type processes a hostile number.
+// Bounds of a number that is parsed, its length in characters and its exponent, so that no decimal type
+// processes a hostile number.
 const (
-	maxNumber   = 40
-	maxExponent = 18
+	maxNumberLength = 40
+	maxExponent     = 18
 )
 
 // jsonNumber matches the grammar of RFC 8259, section 6: sign, whole part, fraction, exponent.
@@ -28,7 +29,7 @@ var jsonNumber = regexp.MustCompile(`^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE](
 // Plain returns a JSON number in plain digits, as text and without loss: "5.0E-4" becomes "0.0005",
 // "20.0" becomes "20". The error is ErrNotNumber, ErrNegative, ErrLong or ErrExponent.
 func Plain(n json.Number) (string, error) {
-	if len(n) > maxNumber {
+	if len(n) > maxNumberLength {
 		return "", ErrLong
 	}
 	parts := jsonNumber.FindStringSubmatch(n.String())

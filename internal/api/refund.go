@@ -1,7 +1,7 @@
 package api
 
-// Refund is an amount that the merchant pays back from its own wallet. The texts are empty, and the times are empty,
-// until the refund has the state that they describe.
+// Refund is an amount that the merchant pays back from its own wallet. A text or time is empty
+// until the refund has the state that it describes.
 type Refund struct {
 	ID             string `json:"id"`
 	Kind           string `json:"kind"`            // received, surplus or part

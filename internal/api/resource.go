@@ -54,6 +54,8 @@ type Resource struct {
 	RefundAddress  string            `json:"refund_address"`
 	Refunds        []Refund          `json:"refunds"` // oldest first
 	KeptSurplus    KeptSurplus       `json:"kept_surplus"`
+	// PersonalDataRemovedAt is when the personal data of the shopper were removed; empty if they were not.
+	PersonalDataRemovedAt string `json:"personal_data_removed_at"`
 	// WatchedUntil is the time until which the addresses are watched for late payments.
 	WatchedUntil string `json:"watched_until"`
 	// MayRequote reports whether the shopper can requote now.

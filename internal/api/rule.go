@@ -13,10 +13,10 @@ import (
 //	whole MIN [MAX]             a whole number
 //	seconds MIN MAX             a whole number of seconds
 //	amount                      a number, or a text of digits
-//	boolean, base64             true or false; bytes
+//	boolean, base64             true or false; bytes in base64
 //	texts                       an object whose values are texts
 //	codes, choice               a list of payment methods; a choice may be empty
-//	types                       a list of types of events
+//	types, subscription         a list of types of events; a subscription may be empty
 //	language, time, url         a language tag; a time or an empty text; a return address
 //	asking                      one of the Ask constants
 //

@@ -110,18 +110,20 @@ func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Op
 	if name == "" {
 		name = "Shop"
 	}
-	languages, err := offered(c)
+	languages, err := configuredLanguages(c)
 	if err != nil {
 		return nil, err
 	}
-	current := func(context.Context, string) web.Current { return web.Current{Languages: languages, Storefront: true} }
+	current := func(context.Context, string) web.ShopSettings {
+		return web.ShopSettings{Languages: languages, Storefront: true}
+	}
 	cl, err := foreign.New(client.Config{
 		BaseURL: serviceURL, Key: c.APIKey, Secret: c.APISecret, Now: o.clock(), NewNonce: func() string { return token.New(32) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	pages, err := a.pages(c, o, local{}, current, name, cl)
+	pages, err := a.pages(c, o, localService{}, current, name, cl)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +168,8 @@ func (a *App) Close() error {
 	return errors.Join(errs...)
 }
 
-// Check reports faults of settings that only the parts of the program can find.
+// Check returns the faults of the settings of currencies, rate sources and networks, which only the packages
+// that use these settings can find.
 func Check(c config.Config) error {
 	log := slog.New(slog.DiscardHandler)
 	_, currencies := prices.Fiats(c)

@@ -33,11 +33,11 @@ type program struct {
 // demo starts a demo on a free port.
 func demo(t *testing.T, settings ...string) *program {
 	t.Helper()
-	return demoAt(t, nil, settings...)
+	return demoWithClock(t, nil, settings...)
 }
 
-// demoAt starts a demo with a clock.
-func demoAt(t *testing.T, now func() time.Time, settings ...string) *program {
+// demoWithClock starts a demo whose clock is now, or the machine's clock if now is nil.
+func demoWithClock(t *testing.T, now func() time.Time, settings ...string) *program {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -93,6 +93,7 @@ func (p *program) post(path, text string) (*http.Response, string) {
 	return p.do(r)
 }
 
+// do sends a request and returns the response with its body.
 func (p *program) do(r *http.Request) (*http.Response, string) {
 	p.t.Helper()
 	resp, err := http.DefaultClient.Do(r)
@@ -162,11 +163,11 @@ func TestApp_stop_ends_long_polls(t *testing.T) {
 	}()
 	<-sent
 	for range 50 { // when these have been answered, the long poll waits in the server
-		status, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+api.PathInvoiceStatus+"?id="+inv.ForeignID, nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+api.PathInvoiceStatus+"?id="+inv.ForeignID, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.do(status)
+		p.do(request)
 	}
 	if err := p.stop(); err != nil {
 		t.Errorf("stop: %v", err)

@@ -21,18 +21,19 @@ type backups struct {
 	now     func() time.Time
 }
 
-// downloads is the pattern of the names of folders with a backup that is being sent. They are in the data directory,
+// downloadPattern is the pattern of the names of folders with a backup that is being sent. They are in the data directory,
 // which only the server's user can read.
-const downloads = "download-*"
+const downloadPattern = "download-*"
 
-// leftover is the age from which a folder is of a process that has ended: it is longer than a backup is sent.
-const leftover = 24 * time.Hour
+// abandonedAge is the age from which a folder is treated as left by a process that has ended. It is longer than
+// the sending of a backup takes.
+const abandonedAge = 24 * time.Hour
 
-// newBackups returns a new backups. It removes the backups that a crash has left.
+// newBackups returns new backups. It removes the folders that a crash has left.
 func newBackups(c config.Config, s *storage.Storage, now func() time.Time) backups {
-	found, _ := filepath.Glob(filepath.Join(c.DataDir, downloads)) // the pattern is correct
+	found, _ := filepath.Glob(filepath.Join(c.DataDir, downloadPattern)) // the pattern is correct
 	for _, folder := range found {
-		if info, err := os.Stat(folder); err == nil && info.IsDir() && now().Sub(info.ModTime()) > leftover {
+		if info, err := os.Stat(folder); err == nil && info.IsDir() && now().Sub(info.ModTime()) > abandonedAge {
 			os.RemoveAll(folder)
 		}
 	}
@@ -47,7 +48,7 @@ func (b backups) Last() (time.Time, error) {
 
 // Create implements settings.Backups.
 func (b backups) Create(ctx context.Context, passphrase string) (made settings.Backup, err error) {
-	folder, err := os.MkdirTemp(b.config.DataDir, downloads)
+	folder, err := os.MkdirTemp(b.config.DataDir, downloadPattern)
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ func (c *Core) Close() error { return c.Storage.Close() }
 // FirstShop returns the oldest merchant, whose storefront is at the root. It creates the merchant if there
 // is none, and renames it if the settings have another name.
 func (c *Core) FirstShop(ctx context.Context, cfg config.Config, o Options) (merchant.Merchant, error) {
-	shop, err := c.Merchants.First(ctx, shopName(cfg, o))
+	shop, err := c.Merchants.EnsureFirst(ctx, shopName(cfg, o))
 	if err != nil || cfg.ShopName == "" || cfg.ShopName == shop.Name {
 		return shop, err
 	}

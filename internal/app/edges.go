@@ -27,22 +27,22 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 		Invoices: d.invoices, Merchants: d.Merchants, Endpoints: d.Endpoints, Links: d.Links, Themes: d.Themes, Products: d.Products, Terminals: d.Terminals, Feed: d.Storage,
 		Nonces: d.Storage, Simnet: d.simnet, Proofs: d.Proofs,
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), Overrides: d.Settings.Overrides, Prices: d.Prices, Now: d.Now, Log: o.Log,
-		Worthless: c.Worthless(), MaxUnpaid: int(c.MaxUnpaid), OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
+		Worthless: c.Worthless(), MaxUnpaid: int(c.MaxUnpaid), OwnScheme: bool(c.RequireNonce), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
 	shops := &storefronts{domain: d, service: service, baseURL: c.BaseURL, mode: merchant.Live, clients: map[string]*client.Client{}}
 	if o.Demo {
 		shops.mode = merchant.Test
 	}
-	languages, err := offered(c)
+	languages, err := configuredLanguages(c)
 	if err != nil {
 		return nil, err
 	}
-	current := newPageSettings(d.Settings, d.shop.ID, c.Language, web.Current{Languages: languages}, d.Now, o.Log).current
+	current := newPageSettings(d.Settings, d.shop.ID, c.Language, web.ShopSettings{Languages: languages}, d.Now, o.Log).current
 	cl, err := shops.client(d.shop.ID)
 	if err != nil {
 		return nil, err
 	}
-	pages, err := a.pages(c, o, local{created: created, watch: d.invoices.Subscribe, shop: shops.find}, current, d.shop.Name, cl)
+	pages, err := a.pages(c, o, localService{created: created, watch: d.invoices.Subscribe, shop: shops.find}, current, d.shop.Name, cl)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 	return caller.DetectUntrusted(all, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
 }
 
-// readiness returns the configuration of the state of the networks.
+// readiness returns the configuration of the readiness check.
 func (d *domain) readiness() readiness.Config {
 	return readiness.Config{
 		Storage: d.Storage, Networks: networks.Chains(d.networks), Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
@@ -77,17 +77,18 @@ const deskInterval = time.Second
 // invoice draws them when it is opened.
 const maxUndrawn = 64
 
-// local gives the pages access to a service in the same process. It is the zero value if they call another service.
-type local struct {
+// localService gives the pages access to a service in the same process. It is the zero value if the pages call
+// a service at another address.
+type localService struct {
 	created <-chan string // new invoices
 	watch   func(id string, changed func(version int64)) (cancel func())
 	shop    func(ctx context.Context, id string) (web.Shop, error)
 }
 
 // pages returns the handler of the pages. They call the service through a client.
-func (a *App) pages(c config.Config, o Options, l local, current func(ctx context.Context, shopID string) web.Current, shop string, cl web.Client) (*web.Handler, error) {
+func (a *App) pages(c config.Config, o Options, l localService, current func(ctx context.Context, shopID string) web.ShopSettings, shop string, cl web.Client) (*web.Handler, error) {
 	pages := web.New(web.Config{
-		Client: cl, Logger: o.Log, Now: o.clock(), Created: l.created, Watch: l.watch, Shop: l.shop, Docs: l.watch != nil, IPExtractor: caller.Extractor(c.Proxies()), Current: current,
+		Client: cl, Logger: o.Log, Now: o.clock(), Created: l.created, Watch: l.watch, Shop: l.shop, Docs: l.watch != nil, IPExtractor: caller.Extractor(c.Proxies()), ShopSettings: current,
 		Site: present.Site{
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, ShopName: shop, Demo: o.Demo, EmbedOrigins: c.EmbedOrigins(),
 		},
@@ -96,8 +97,8 @@ func (a *App) pages(c config.Config, o Options, l local, current func(ctx contex
 	return pages, nil
 }
 
-// offered returns the languages of the pages.
-func offered(c config.Config) (*locale.Languages, error) {
+// configuredLanguages returns the languages of the pages under the settings.
+func configuredLanguages(c config.Config) (*locale.Languages, error) {
 	languages, err := locale.All().Subset(c.Language, c.Languages()...)
 	if err != nil {
 		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)

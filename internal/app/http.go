@@ -33,7 +33,7 @@ func newHTTPServer(h http.Handler, log *slog.Logger, onShutdown func()) *http.Se
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		ConnState:         unused.note,
+		ConnState:         unused.update,
 	}
 	server.RegisterOnShutdown(func() {
 		onShutdown()
@@ -68,7 +68,8 @@ func serveHTTP(ctx context.Context, server *http.Server, l net.Listener, log *sl
 // for each.
 type newConns struct{ conns sync.Map }
 
-func (n *newConns) note(c net.Conn, state http.ConnState) {
+// update adds a new connection, and removes a connection that sends its first request or is closed.
+func (n *newConns) update(c net.Conn, state http.ConnState) {
 	if state == http.StateNew {
 		n.conns.Store(c, nil)
 		return
@@ -76,6 +77,7 @@ func (n *newConns) note(c net.Conn, state http.ConnState) {
 	n.conns.Delete(c)
 }
 
+// close closes the connections.
 func (n *newConns) close() {
 	for c := range n.conns.Range {
 		c.(net.Conn).Close()

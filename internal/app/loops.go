@@ -13,6 +13,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/networks"
 	"chequer/internal/report"
+	"chequer/internal/retention"
 	"chequer/internal/token"
 	"chequer/internal/watcher"
 )
@@ -22,7 +23,8 @@ func (d *domain) loops(c config.Config, log *slog.Logger) []func(context.Context
 	loops := []func(context.Context) error{
 		invoice.NewExpirer(d.invoices, time.Second, log).Run, invoice.NewFollower(d.invoices, log).Run, d.watcher(d.simnet, log).Run,
 		d.webhooks(c, log).Run, d.notifications(c, log).Run, d.seller(c, d.invoices, log).Run, doctor.WatchClock(d.Storage, d.Now, log), watchAuditLog(d.Storage, log),
-		report.NewFiller(d.Storage, time.Second, log).Run,
+		report.NewFiller(d.Storage, time.Minute, log).Run,
+		retention.New(retention.Config{Storage: d.Storage, Now: d.Now, Every: time.Hour, Pause: 100 * time.Millisecond, Log: log}).Run,
 	}
 	if d.updateRates != nil {
 		loops = append(loops, d.updateRates)
@@ -39,7 +41,7 @@ func (d *domain) loops(c config.Config, log *slog.Logger) []func(context.Context
 func (d *domain) watcher(n chain.Scanner, log *slog.Logger) *watcher.Watcher {
 	return watcher.New(watcher.Config{
 		Network: n, Storage: d.Storage, Observer: d.invoices, Holder: token.New(16),
-		Every: time.Second, Now: d.Now, Log: log, Scanned: d.metrics.Scanned(n.ID()),
+		Every: time.Second, Now: d.Now, Log: log, Scanned: d.metrics.ScanRecorder(n.ID()),
 	})
 }
 

@@ -40,7 +40,7 @@ func mailServer(c config.Config) notify.MailServer {
 	return notify.MailServer{Host: s.Host, Port: s.Port, TLS: tlsModes[s.TLS], User: s.User, Password: s.Password, From: s.From}
 }
 
-// notifications returns the loop that informs accounts of what happened.
+// notifications returns the loop that collects the notifications of accounts and sends their messages.
 func (d *domain) notifications(c config.Config, log *slog.Logger) *notify.Worker {
 	words := locale.All().Default()
 	return notify.New(notify.Config{
@@ -65,13 +65,13 @@ func (d *domain) assetName(mode invoice.Mode, code string) string {
 	return a.Name
 }
 
-// faults returns what does not work at present.
+// faults returns the present faults of the server and of all shops.
 func (d *domain) faults(ctx context.Context, c config.Config) ([]notify.Fault, error) {
 	networks, err := d.readiness().State(ctx)
 	if err != nil {
 		return nil, err
 	}
-	used, err := d.withWallets(ctx, networks)
+	used, err := d.networksWithWallet(ctx, networks)
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +97,9 @@ func (d *domain) faults(ctx context.Context, c config.Config) ([]notify.Fault, e
 	return append(all, d.backupFaults(c)...), nil
 }
 
-// withWallets returns the watched networks with a wallet. The others are not read.
-func (d *domain) withWallets(ctx context.Context, networks []readiness.Network) (used []readiness.Network, err error) {
+// networksWithWallet returns the watched networks for which a shop has a wallet. The server does not read the
+// other networks.
+func (d *domain) networksWithWallet(ctx context.Context, networks []readiness.Network) (used []readiness.Network, err error) {
 	for _, n := range d.networks {
 		i := slices.IndexFunc(networks, func(r readiness.Network) bool { return r.Network == n.ID() && r.Watched })
 		if i < 0 {

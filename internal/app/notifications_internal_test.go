@@ -51,14 +51,14 @@ func TestFaults(t *testing.T) {
 	}
 	id, name := d.networks[0].ID(), d.networks[0].Assets()[0].NetworkName
 	networks := []readiness.Network{{Network: id, Watched: true}, {Network: "ethereum", Watched: true}, {Network: "other"}}
-	if got, err := d.withWallets(t.Context(), networks); err != nil || len(got) != 0 {
+	if got, err := d.networksWithWallet(t.Context(), networks); err != nil || len(got) != 0 {
 		t.Errorf("without a wallet the networks %v are used, error %v", got, err)
 	}
 	err = d.Storage.CreateWallet(t.Context(), merchant.Wallet{ID: "w", MerchantID: d.shop.ID, Mode: merchant.Live, Asset: "BTC", Key: "k", Counter: "k", CreatedAt: storagetest.Noon})
 	if err != nil {
 		t.Fatal(err)
 	}
-	used, err := d.withWallets(t.Context(), networks)
+	used, err := d.networksWithWallet(t.Context(), networks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// failingEndpoint returns the faults of the shop when an endpoint has not accepted an event.
+// failingEndpoint creates an endpoint that has not accepted an event, and returns the faults of the shop's
+// endpoints.
 func (d *domain) failingEndpoint(ctx context.Context, t *testing.T) []notify.Fault {
 	t.Helper()
 	e, err := d.Endpoints.Create(ctx, d.shop.ID, merchant.Live, "https://127.0.0.1:9/hook?token=hush", nil)

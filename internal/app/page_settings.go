@@ -18,7 +18,7 @@ type pageSettings struct {
 	settings *merchant.Settings
 	root     string // ID of the shop at the root
 	language string // standard language, if a shop offers it
-	initial  web.Current
+	initial  web.ShopSettings
 	now      func() time.Time
 	log      *slog.Logger
 
@@ -30,35 +30,35 @@ type pageSettings struct {
 
 // shopPages are the settings of the pages of a shop that were read last.
 type shopPages struct {
-	web.Current
+	web.ShopSettings
 	codes []string // the languages, as they are set
 }
 
 const (
-	// maxSettingsRead bounds the time that a page waits for its settings.
-	maxSettingsRead = time.Second
-	// settingsRetry is the time after a failure in which no settings are read again, so that pages
+	// settingsReadTimeout bounds the time that a page waits for its settings.
+	settingsReadTimeout = time.Second
+	// settingsRetryDelay is the time after a failure in which no settings are read again, so that pages
 	// do not wait for a storage that does not answer.
-	settingsRetry = time.Second
+	settingsRetryDelay = time.Second
 )
 
 // newPageSettings returns new pageSettings. The pages of a shop have the initial settings until its settings can
 // be read.
-func newPageSettings(settings *merchant.Settings, root, language string, initial web.Current, now func() time.Time, log *slog.Logger) *pageSettings {
+func newPageSettings(settings *merchant.Settings, root, language string, initial web.ShopSettings, now func() time.Time, log *slog.Logger) *pageSettings {
 	return &pageSettings{settings: settings, root: root, language: language, initial: initial, now: now, log: log, shops: map[string]shopPages{}}
 }
 
 // current returns the settings of the pages of a shop, or of the shop at the root if shopID is "" or unknown. If
 // they cannot be read, it returns the last ones.
-func (p *pageSettings) current(ctx context.Context, shopID string) web.Current {
+func (p *pageSettings) current(ctx context.Context, shopID string) web.ShopSettings {
 	if shopID == "" {
 		shopID = p.root
 	}
 	last, isDown := p.last(shopID)
 	if isDown {
-		return last.Current
+		return last.ShopSettings
 	}
-	limited, cancel := context.WithTimeout(ctx, maxSettingsRead)
+	limited, cancel := context.WithTimeout(ctx, settingsReadTimeout)
 	defer cancel()
 	s, err := p.settings.Effective(limited, shopID)
 	switch {
@@ -68,7 +68,7 @@ func (p *pageSettings) current(ctx context.Context, shopID string) web.Current {
 		if ctx.Err() == nil {
 			p.failed(err)
 		}
-		return last.Current
+		return last.ShopSettings
 	}
 	return p.update(shopID, s)
 }
@@ -80,13 +80,13 @@ func (p *pageSettings) last(shopID string) (last shopPages, isDown bool) {
 	defer p.mu.Unlock()
 	last, known := p.shops[shopID]
 	if !known {
-		last.Current = p.initial
+		last.ShopSettings = p.initial
 	}
 	age := p.now().Sub(p.failedAt)
-	return last, !p.failedAt.IsZero() && age >= 0 && age < settingsRetry
+	return last, !p.failedAt.IsZero() && age >= 0 && age < settingsRetryDelay
 }
 
-// failed notes that settings could not be read.
+// failed records and logs that settings could not be read.
 func (p *pageSettings) failed(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +95,7 @@ func (p *pageSettings) failed(err error) {
 }
 
 // update keeps settings of a shop that were read, and returns those of its pages.
-func (p *pageSettings) update(shopID string, s merchant.PaymentSettings) web.Current {
+func (p *pageSettings) update(shopID string, s merchant.PaymentSettings) web.ShopSettings {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failedAt = time.Time{}
@@ -103,7 +103,7 @@ func (p *pageSettings) update(shopID string, s merchant.PaymentSettings) web.Cur
 	last.Storefront = s.Storefront
 	if last.Languages == nil || !slices.Equal(s.Languages, last.codes) {
 		last.codes = slices.Clone(s.Languages)
-		languages, err := offer(p.language, s.Languages)
+		languages, err := languagesByCode(p.language, s.Languages)
 		if err != nil {
 			p.log.Error("languages of pages not read", "shop", shopID, "error", err)
 			languages = locale.All()
@@ -111,12 +111,12 @@ func (p *pageSettings) update(shopID string, s merchant.PaymentSettings) web.Cur
 		last.Languages = languages
 	}
 	p.shops[shopID] = last
-	return last.Current
+	return last.ShopSettings
 }
 
-// offer returns the languages with the given codes, or all if there are none. The standard language is the
+// languagesByCode returns the languages with the given codes, or all languages if there are no codes. The standard language is the
 // first one if the codes do not contain it.
-func offer(standard string, codes []string) (*locale.Languages, error) {
+func languagesByCode(standard string, codes []string) (*locale.Languages, error) {
 	if len(codes) > 0 && !slices.Contains(codes, standard) {
 		standard = codes[0]
 	}

@@ -27,7 +27,7 @@ import (
 )
 
 // desk returns the handler of the merchant's desk, whose pages learn of changes by follow. Its words are in English only.
-func (d *domain) desk(c config.Config, o Options, ready readiness.Config, current func(ctx context.Context, shopID string) web.Current, follow *changes.Hub) http.Handler {
+func (d *domain) desk(c config.Config, o Options, ready readiness.Config, current func(ctx context.Context, shopID string) web.ShopSettings, follow *changes.Hub) http.Handler {
 	return desk.New(desk.Config{
 		Site: visit.Site{
 			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices, PaymentSettings: d.Settings,

@@ -46,7 +46,7 @@ func newSettings(c config.Config, demo bool, storage merchant.SettingsStorage, m
 	s := merchant.NewSettings(merchant.SettingsConfig{
 		Storage: storage, Merchants: merchants, Overrides: overrides(c, demo),
 		CheckLanguages: func(codes []string) error {
-			_, err := offer(c.Language, codes)
+			_, err := languagesByCode(c.Language, codes)
 			return err
 		},
 		Networks: explorable(),

@@ -18,8 +18,8 @@ import (
 func TestApp_applies_settings_of_another_process(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
-	clock := clocktest.At(noon)
-	p := demoAt(t, clock.Now)
+	clock := clocktest.New(noon)
+	p := demoWithClock(t, clock.Now)
 	create := func() api.Invoice {
 		t.Helper()
 		_, text := p.create(api.PathInvoiceNew)

@@ -69,7 +69,7 @@ func logMethods(c config.Config, wallets []merchant.Wallet, log *slog.Logger) er
 		kinds = append(kinds, string(kind), methods.String())
 		hasWallet := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == string(kind) })
 		if hasWallet && len(methods.Off) > 0 {
-			log.Info("payment methods of the wallet", "wallet", kind, "offered", strings.Join(methods.Offered, ", "), "off", methods.Why())
+			log.Info("payment methods of the wallet", "wallet", kind, "offered", strings.Join(methods.Offered, ", "), "off", methods.OffReasons())
 		}
 	}
 	if len(wallets) == 0 {

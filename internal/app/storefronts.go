@@ -36,7 +36,7 @@ func (s *storefronts) find(ctx context.Context, id string) (web.Shop, error) {
 	if !shopID.MatchString(id) {
 		return web.Shop{}, web.ErrNoShop
 	}
-	limited, cancel := context.WithTimeout(ctx, maxSettingsRead)
+	limited, cancel := context.WithTimeout(ctx, settingsReadTimeout)
 	defer cancel()
 	m, err := s.Merchants.Merchant(limited, id)
 	if errors.Is(err, merchant.ErrNotFound) {
@@ -56,7 +56,7 @@ func (s *storefronts) client(merchantID string) (*client.Client, error) {
 	if cl := s.clients[merchantID]; cl != nil {
 		return cl, nil
 	}
-	key := s.Merchants.Builtin(merchantID, s.mode, merchant.ScopeCreate, merchant.ScopePage)
+	key := s.Merchants.NewBuiltinKey(merchantID, s.mode, merchant.ScopeCreate, merchant.ScopePage)
 	cl, err := client.New(client.Config{
 		BaseURL: s.baseURL, Key: key.Key, Secret: key.Secret, Transport: client.InProcess(s.service),
 		Now: s.Now, NewNonce: func() string { return token.New(32) },

@@ -16,8 +16,8 @@ import (
 	"chequer/internal/theme"
 )
 
-// secondShop adds a shop with a product and a theme to a running server, as another process does.
-func (p *program) secondShop() (*app.Core, merchant.Merchant) {
+// addSecondShop adds a shop with a product and a theme to a running server, as another process does.
+func (p *program) addSecondShop() (*app.Core, merchant.Merchant) {
 	p.t.Helper()
 	ctx := p.t.Context()
 	core, err := app.OpenCore(ctx, p.config, app.Options{Existing: true, Log: slog.New(slog.DiscardHandler)})
@@ -46,8 +46,8 @@ func (p *program) page(path string) (*http.Response, *goquery.Document) {
 	return p.read(http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.url+path, nil))
 }
 
-// form sends a form.
-func (p *program) form(path string, values url.Values) (*http.Response, *goquery.Document) {
+// sendForm sends a form without following redirects.
+func (p *program) sendForm(path string, values url.Values) (*http.Response, *goquery.Document) {
 	p.t.Helper()
 	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.url+path, strings.NewReader(values.Encode()))
 	if err == nil {
@@ -58,6 +58,7 @@ func (p *program) form(path string, values url.Values) (*http.Response, *goquery
 	return p.read(r, err)
 }
 
+// read sends a request, unless there is an error, and parses the page that answers it.
 func (p *program) read(r *http.Request, err error) (*http.Response, *goquery.Document) {
 	p.t.Helper()
 	if err != nil {
@@ -84,7 +85,7 @@ func (p *program) read(r *http.Request, err error) (*http.Response, *goquery.Doc
 func TestStorefront_of_each_shop(t *testing.T) {
 	t.Parallel()
 	p := demo(t)
-	core, m := p.secondShop()
+	core, m := p.addSecondShop()
 	root := "/s/m_cafe-sud"
 	if m.Path() != root {
 		t.Fatalf("the path is %s, want %s", m.Path(), root)
@@ -130,7 +131,7 @@ func TestStorefront_of_each_shop(t *testing.T) {
 		if amount != "" {
 			values.Set("amount", amount)
 		}
-		response, doc := p.form(path, values)
+		response, doc := p.sendForm(path, values)
 		location := response.Header.Get("Location")
 		id, created := strings.CutPrefix(location, "/invoice/")
 		if response.StatusCode != http.StatusSeeOther || !created {
@@ -158,7 +159,7 @@ func TestStorefront_of_each_shop(t *testing.T) {
 func TestStorefront_has_the_languages_of_its_shop(t *testing.T) {
 	t.Parallel()
 	p := demo(t)
-	core, m := p.secondShop()
+	core, m := p.addSecondShop()
 	if _, err := core.Settings.Change(t.Context(), m.ID, "", merchant.Choices{merchant.SettingLanguages: "de fr"}); err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +174,7 @@ func TestStorefront_has_the_languages_of_its_shop(t *testing.T) {
 		_, doc := p.page(path)
 		return doc.Find(".languages a").Length()
 	}
-	response, doc := p.form("/order"+m.Path(), url.Values{"amount": {"12.50"}, "token": {strings.Repeat("t", 26)}})
+	response, doc := p.sendForm("/order"+m.Path(), url.Values{"amount": {"12.50"}, "token": {strings.Repeat("t", 26)}})
 	invoice := response.Header.Get("Location")
 	if !strings.HasPrefix(invoice, "/invoice/") {
 		t.Fatalf("got no invoice: %s", doc.Text())
@@ -199,7 +200,7 @@ func TestStorefront_has_the_languages_of_its_shop(t *testing.T) {
 			t.Errorf("%s has the stream %q", path, stream)
 		}
 	}
-	if response, _ := p.form(invoice+"/quote?lang=fr", url.Values{"quote": {"1"}}); !strings.Contains(response.Header.Get("Location"), "lang=fr") {
+	if response, _ := p.sendForm(invoice+"/quote?lang=fr", url.Values{"quote": {"1"}}); !strings.Contains(response.Header.Get("Location"), "lang=fr") {
 		t.Errorf("a form leads to %q without the language", response.Header.Get("Location"))
 	}
 }

@@ -96,7 +96,7 @@ func (u *unwatched) add(methods []invoice.Method) {
 	}
 }
 
-// ownCoin stands for a network's own coin in counts. No asset has this code.
+// ownCoin is the asset of a network's own coin in counts. No asset has this code.
 const ownCoin = "its own coin"
 
 // findings describes the counts, sorted by network and asset.

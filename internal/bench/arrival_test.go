@@ -30,7 +30,7 @@ const pollInterval = time.Second
 func BenchmarkArrival(b *testing.B) {
 	eurc := ethereum.Base.Assets[0]
 	node := ethereumtest.Anvil(b, ethereum.Base.ChainID)
-	node.Place(b, eurc.Contract)
+	node.MoveToken(b, eurc.Contract)
 	node.MineBlock(b)
 	measure(b, "request to the node", func(b *testing.B) {
 		repeat(b, 1, func(ctx context.Context) error {
@@ -59,7 +59,7 @@ func BenchmarkArrival(b *testing.B) {
 				a := p.timeArrival(b, node, id, func() string { return asset.pay(b, to, due) })
 				seen, baseline, paid = append(seen, a.seen), append(baseline, a.baseline), append(paid, a.paid)
 			}
-			untilSeen, untilBaseline, untilPaid := sorted(seen), sorted(baseline), sorted(paid)
+			untilSeen, untilBaseline, untilPaid := newLatencies(seen), newLatencies(baseline), newLatencies(paid)
 			b.ReportMetric(untilSeen.percentile(.5), "p50-ms")
 			b.ReportMetric(untilSeen.percentile(.95), "p95-ms")
 			reportRatio(b, "-p50-ms", untilSeen.percentile(.5), untilBaseline.percentile(.5))

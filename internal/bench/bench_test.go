@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 	fmt.Printf("load-at-end: %s\n", loadAverage())
 }
 
+// readSettings reads the settings from the environment, and creates the folder for the built program.
 func readSettings() (err error) {
 	if settings.span, err = time.ParseDuration(cmp.Or(os.Getenv("BENCH_FOR"), "5s")); err != nil {
 		return fmt.Errorf("BENCH_FOR: %w", err)
@@ -63,8 +64,7 @@ var build = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// measure runs a sub-benchmark with the figures that once reports. The time of an iteration is not
-// one of them.
+// measure runs a sub-benchmark with the figures that run reports. It omits the time of an iteration.
 func measure(b *testing.B, name string, run func(b *testing.B)) {
 	b.Helper()
 	b.Run(name, func(b *testing.B) {

@@ -16,20 +16,21 @@ import (
 // half the size of full blocks. Several blocks share a filter, because making a filter takes longer than
 // matching it.
 const (
-	missed        = 10_000
-	filters       = 1_000
+	missedBlocks  = 10_000
+	filterCount   = 1_000
 	filterScripts = 2_000
 )
 
+// newFilters returns filterCount filters of random scripts.
 func newFilters(b *testing.B, random *rand.Rand) []*filter {
 	b.Helper()
-	list := make([]*filter, filters)
+	list := make([]*filter, filterCount)
 	for i := range list {
-		data := make([][]byte, filterScripts)
-		for n := range data {
-			data[n] = newScript(random)
+		scripts := make([][]byte, filterScripts)
+		for n := range scripts {
+			scripts[n] = newScript(random)
 		}
-		list[i] = newFilter(b, random, data)
+		list[i] = newFilter(b, random, scripts)
 	}
 	return list
 }
@@ -41,7 +42,7 @@ func catchUp(b *testing.B, watched chain.Watched, missed int, blockFilters []*fi
 	b.Helper()
 	light := &source{}
 	for n := range missed + 1 {
-		light.extend(newBlock(random, nil, 0), blockFilters[n%filters])
+		light.extend(newBlock(random, nil, 0), blockFilters[n%filterCount])
 	}
 	scanner := bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), light, time.Now)
 	start := time.Now()
@@ -53,11 +54,11 @@ func catchUp(b *testing.B, watched chain.Watched, missed int, blockFilters []*fi
 		}
 		from, behind = snapshot.Next, snapshot.Behind
 	}
-	caught := float64(missed) / time.Since(start).Seconds()
-	b.ReportMetric(caught, "blocks/s")
+	perSecond := float64(missed) / time.Since(start).Seconds()
+	b.ReportMetric(perSecond, "blocks/s")
 	b.ReportMetric(float64(light.read), "read")
 	b.ReportMetric(float64(scans), "scans")
-	reportRatio(b, "/s", caught, matchAlone(b, watched, missed, blockFilters))
+	reportRatio(b, "/s", perSecond, matchAlone(b, watched, missed, blockFilters))
 }
 
 // matchAlone matches decoded scripts, and returns the number of blocks per second.
@@ -74,7 +75,7 @@ func matchAlone(b *testing.B, watched chain.Watched, missed int, blockFilters []
 	}
 	start := time.Now()
 	for n := range missed {
-		f := blockFilters[n%filters]
+		f := blockFilters[n%filterCount]
 		if _, err := f.MatchAny(f.key, scripts); err != nil {
 			b.Fatal(err)
 		}

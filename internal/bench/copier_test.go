@@ -68,6 +68,7 @@ func newCopier(b *testing.B, database string, originals []original, extra ...str
 	return c
 }
 
+// execute executes a statement on the copier's connection.
 func (c *copier) execute(b *testing.B, statement string) {
 	b.Helper()
 	if _, err := c.conn.ExecContext(b.Context(), statement); err != nil {
@@ -75,6 +76,7 @@ func (c *copier) execute(b *testing.B, statement string) {
 	}
 }
 
+// columns returns the names of the columns of a table of originals, which must have rows.
 func (c *copier) columns(b *testing.B, table string) []string {
 	b.Helper()
 	rows, err := c.conn.QueryContext(b.Context(), "SELECT * FROM original_"+table)

@@ -36,7 +36,7 @@ const (
 func BenchmarkDeliveries(b *testing.B) {
 	onEngines(b, func(b *testing.B, e engine) {
 		measure(b, fmt.Sprintf("%d paid, %d endpoints", paidAtOnce, healthy+unreachable+slow+silent), func(b *testing.B) {
-			p, h := serve(b, e), newHooks(b)
+			p, h := serve(b, e), newReceivers(b)
 			p.addEndpoints(b, h.base)
 			p.useKey(b, "--test")
 			before := p.memory()
@@ -52,7 +52,7 @@ func BenchmarkDeliveries(b *testing.B) {
 					b.Fatalf("%d of %d deliveries arrived within %s", len(h.arrived()), paidAtOnce*healthy, deliveryTimeout)
 				}
 			}
-			times := sorted(h.arrived()[:paidAtOnce*healthy])
+			times := newLatencies(h.arrived()[:paidAtOnce*healthy])
 			times.span = h.last.Sub(first)
 			times.report(b, "deliveries")
 			b.ReportMetric(times.span.Seconds(), "total-s")

@@ -38,7 +38,7 @@ func (p *program) openDesk(b *testing.B) *desk {
 	if err := json.Unmarshal(p.run(b, "desk", "link", "--json"), &link); err != nil {
 		b.Fatal(err)
 	}
-	at, err := url.Parse(link.URL)
+	start, err := url.Parse(link.URL)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -46,14 +46,14 @@ func (p *program) openDesk(b *testing.B) *desk {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d := &desk{url: at.Scheme + "://" + at.Host, client: &http.Client{Jar: jar, Transport: browser.Transport, Timeout: browser.Timeout}}
-	page := d.send(b, "/desk/start/password", url.Values{"token": {at.Fragment}, "name": {"Maren"}, "password": {"correct horse battery"}})
+	d := &desk{url: start.Scheme + "://" + start.Host, client: &http.Client{Jar: jar, Transport: browser.Transport, Timeout: browser.Timeout}}
+	page := d.send(b, "/desk/start/password", url.Values{"token": {start.Fragment}, "name": {"Maren"}, "password": {"correct horse battery"}})
 	field := func(name string) string { return page.Find("input[name="+name+"]").AttrOr("value", "") }
 	code, err := totp.GenerateCode(field("seed"), time.Now())
 	if err != nil {
 		b.Fatal(err)
 	}
-	d.send(b, "/desk/start/code", url.Values{"token": {at.Fragment}, "offer": {field("offer")}, "code": {code}})
+	d.send(b, "/desk/start/code", url.Values{"token": {start.Fragment}, "offer": {field("offer")}, "code": {code}})
 	d.shop = storagetest.Rows(b, p.database, "SELECT id FROM merchants")[0]
 	return d
 }
@@ -115,11 +115,11 @@ func (d *desk) measure(b *testing.B, p *program, s sources, figure func(name, un
 	}
 	copies := count(b, storagetest.Database(b, p.database), "SELECT COUNT(*) FROM invoices WHERE origin = 'terminal'")/10 - 1
 	copied := func() int { return 1 + random.IntN(max(copies, 1)) }
-	one := paid.Invoices[0]
+	inv := paid.Invoices[0]
 	now := time.Now().UTC()
 	monthsAgo := func(n int) string { return now.AddDate(0, -n, 0).Format("2006-01") }
-	cursor := func(age time.Duration) string { return fmt.Sprintf("%d-%s", now.Add(-age).UnixMilli(), one.ForeignID) }
-	for _, row := range d.pages(s, one, copied, monthsAgo, cursor) {
+	cursor := func(age time.Duration) string { return fmt.Sprintf("%d-%s", now.Add(-age).UnixMilli(), inv.ForeignID) }
+	for _, row := range d.pages(s, inv, copied, monthsAgo, cursor) {
 		figure("desk "+row.name, "p50-ms", func(b *testing.B) float64 {
 			path := "/desk/" + d.shop + row.path()
 			if row.ofAll {
@@ -143,20 +143,20 @@ type deskPage struct {
 	firstByte bool          // only the first byte is awaited
 }
 
-// pages returns the pages that are measured.
-func (d *desk) pages(s sources, one api.Resource, copied func() int, monthsAgo func(int) string, cursor func(time.Duration) string) []deskPage {
+// pages returns the pages that are measured. inv is an invoice that the pages find.
+func (d *desk) pages(s sources, inv api.Resource, copied func() int, monthsAgo func(int) string, cursor func(time.Duration) string) []deskPage {
 	const day = 24 * time.Hour
-	at := func(path string) func() string { return func() string { return path } }
-	list := func(query string) func() string { return at("/payments?mode=test" + query) }
+	fixed := func(path string) func() string { return func() string { return path } }
+	list := func(query string) func() string { return fixed("/payments?mode=test" + query) }
 	search := func(text func() string) func() string {
 		return func() string { return "/payments?mode=test&q=" + url.QueryEscape(text()) }
 	}
 	pages := []deskPage{
-		{name: "overview", path: at("?mode=test")},
-		{name: "overview of 30 days", path: at("?mode=test&period=month")},
-		{name: "overview of all shops", path: at("?mode=test&period=month"), ofAll: true},
-		{name: "needs attention", path: at("/attention?mode=test")},
-		{name: "needs attention in all shops", path: at("/attention?mode=test"), ofAll: true},
+		{name: "overview", path: fixed("?mode=test")},
+		{name: "overview of 30 days", path: fixed("?mode=test&period=month")},
+		{name: "overview of all shops", path: fixed("?mode=test&period=month"), ofAll: true},
+		{name: "needs attention", path: fixed("/attention?mode=test")},
+		{name: "needs attention in all shops", path: fixed("/attention?mode=test"), ofAll: true},
 		{name: "payments", path: list("")},
 		{name: "payments after a cursor", path: list("&after=" + cursor(day))},
 		{name: "payments after a cursor 360 days back", path: list("&after=" + cursor(360*day))},
@@ -165,27 +165,27 @@ func (d *desk) pages(s sources, one api.Resource, copied func() int, monthsAgo f
 		{name: "payments of a month", path: list("&period=" + monthsAgo(6))},
 		{name: "search for an order", path: search(func() string { return fmt.Sprintf("order-%d-%d", 11+copied()%5, copied()) })},
 		{name: "search for a reference", path: search(func() string { return fmt.Sprintf("table-%d-%d", 11+copied()%5, copied()) })},
-		{name: "search for an invoice", path: search(at(one.ForeignID))},
-		{name: "search for an address", path: search(at(one.PaymentMethods[0].Address))},
-		{name: "search for a transaction", path: search(at(one.PaidTx))},
-		{name: "search for an amount", path: search(at(priceOf(11)))},
-		{name: "search for an amount of none", path: search(at("77.77"))},
-		{name: "search for a date", path: search(at(time.Now().UTC().Format(time.DateOnly)))},
-		{name: "search for a word of none", path: search(at("absent"))},
-		{name: "one payment", path: at("/payments/" + one.ForeignID)},
-		{name: "refunds", path: at("/refunds?mode=test")},
-		{name: "refunds that are ready", path: at("/refunds?mode=test&state=ready")},
-		{name: "refunds of none", path: at("/refunds?mode=test&state=sent")},
-		{name: "first byte of an export of a year", path: at("/reports/export?mode=test&period=days&from=" + time.Now().UTC().Add(-364*day).Format(time.DateOnly) + "&to=" + time.Now().UTC().Format(time.DateOnly)), firstByte: true},
-		{name: "products", path: at("/products?mode=test")},
-		{name: "links", path: at("/links?mode=test")},
-		{name: "one link", path: at("/links/" + s.link + "/edit")},
-		{name: "terminals", path: at("/terminals?mode=test")},
-		{name: "log", path: at("/log")},
-		{name: "log below an entry", path: at("/log?below=3")},
-		{name: "webhooks", path: at("/webhooks?mode=test")},
-		{name: "health", path: at("/health")},
-		{name: "reports of all shops", path: at("/reports?mode=test"), ofAll: true},
+		{name: "search for an invoice", path: search(fixed(inv.ForeignID))},
+		{name: "search for an address", path: search(fixed(inv.PaymentMethods[0].Address))},
+		{name: "search for a transaction", path: search(fixed(inv.PaidTx))},
+		{name: "search for an amount", path: search(fixed(priceOf(11)))},
+		{name: "search for an amount of none", path: search(fixed("77.77"))},
+		{name: "search for a date", path: search(fixed(time.Now().UTC().Format(time.DateOnly)))},
+		{name: "search for a word of none", path: search(fixed("absent"))},
+		{name: "one payment", path: fixed("/payments/" + inv.ForeignID)},
+		{name: "refunds", path: fixed("/refunds?mode=test")},
+		{name: "refunds that are ready", path: fixed("/refunds?mode=test&state=ready")},
+		{name: "refunds of none", path: fixed("/refunds?mode=test&state=sent")},
+		{name: "first byte of an export of a year", path: fixed("/reports/export?mode=test&period=days&from=" + time.Now().UTC().Add(-364*day).Format(time.DateOnly) + "&to=" + time.Now().UTC().Format(time.DateOnly)), firstByte: true},
+		{name: "products", path: fixed("/products?mode=test")},
+		{name: "links", path: fixed("/links?mode=test")},
+		{name: "one link", path: fixed("/links/" + s.link + "/edit")},
+		{name: "terminals", path: fixed("/terminals?mode=test")},
+		{name: "log", path: fixed("/log")},
+		{name: "log below an entry", path: fixed("/log?below=3")},
+		{name: "webhooks", path: fixed("/webhooks?mode=test")},
+		{name: "health", path: fixed("/health")},
+		{name: "reports of all shops", path: fixed("/reports?mode=test"), ofAll: true},
 	}
 	for _, state := range []string{"waiting", "seen", "paid", "attention", "expired", "cancelled"} {
 		pages = append(pages, deskPage{name: "payments " + state, path: list("&state=" + state)})
@@ -204,14 +204,14 @@ func (d *desk) pages(s sources, one api.Resource, copied func() int, monthsAgo f
 			pages = append(pages, deskPage{name: "payments " + state + " " + f.name, path: list(f.query + "&state=" + state)})
 		}
 		for _, other := range filters[i+1:] {
-			if f.query[:8] != other.query[:8] {
+			if f.query[:8] != other.query[:8] { // "&method=" and "&source=", not two values of one parameter
 				pages = append(pages, deskPage{name: "payments " + f.name + " " + other.name, path: list(f.query + other.query)})
 			}
 		}
 	}
 	for _, period := range []struct{ name, query string }{{"a month", monthsAgo(1)}, {"a year", monthsAgo(0)[:4]}} {
 		for _, by := range []string{"method", "origin", "product", "link", "terminal", "key"} {
-			pages = append(pages, deskPage{name: "report of " + period.name + " by " + by, path: at("/reports?mode=test&period=" + period.query + "&by=" + by)})
+			pages = append(pages, deskPage{name: "report of " + period.name + " by " + by, path: fixed("/reports?mode=test&period=" + period.query + "&by=" + by)})
 		}
 	}
 	return pages

@@ -30,8 +30,8 @@ func newFilter(t testing.TB, random *rand.Rand, scripts [][]byte) *filter {
 	return f
 }
 
-// chunk is the number of scripts that are matched at once.
-const chunk = 1 << 16
+// chunkSize is the number of scripts that are matched at once.
+const chunkSize = 1 << 16
 
 // matcher matches scripts in chunks, like the light client.
 type matcher struct {
@@ -48,7 +48,7 @@ func (m *matcher) matches(f *filter, scripts iter.Seq[string]) (bool, error) {
 		if m.buffer, err = hex.AppendDecode(m.buffer, []byte(script)); err != nil {
 			return false, fmt.Errorf("script %q: %w", script, err)
 		}
-		if m.list = append(m.list, m.buffer[start:]); len(m.list) < chunk {
+		if m.list = append(m.list, m.buffer[start:]); len(m.list) < chunkSize {
 			continue
 		}
 		if found, err := f.MatchAny(f.key, m.list); found || err != nil {
@@ -64,7 +64,7 @@ func TestMatcher_matches_more_scripts_than_a_chunk(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	paid := newScript(random)
 	f := newFilter(t, random, [][]byte{paid})
-	list := make([]string, chunk)
+	list := make([]string, chunkSize)
 	for i := range list {
 		list[i] = "00"
 	}

@@ -129,8 +129,8 @@ func grow(b *testing.B, e engine, stored int, figure func(name, unit string, val
 			}).percentile(.5)
 		})
 	}
-	for _, w := range []struct{ name, query string }{{"size of 100", "limit=100"}, {"size of 100 summaries", "view=summary&limit=100"}} {
-		figure(w.name, "kB", func(b *testing.B) float64 { return program.listSize(b, w.query) })
+	for _, row := range []struct{ name, query string }{{"size of 100", "limit=100"}, {"size of 100 summaries", "view=summary&limit=100"}} {
+		figure(row.name, "kB", func(b *testing.B) float64 { return program.listSize(b, row.query) })
 	}
 	figure("CSV of 30 days", "rows/s", func(b *testing.B) float64 { return program.export(b, timeBefore(30*24*time.Hour)) })
 	for _, clients := range []int{1, 32} {

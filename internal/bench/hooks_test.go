@@ -14,8 +14,8 @@ import (
 	"chequer/internal/api"
 )
 
-// hooks are the endpoints that receive deliveries.
-type hooks struct {
+// receivers are the endpoints that receive deliveries.
+type receivers struct {
 	base string // address of the listening endpoints
 
 	mu        sync.Mutex
@@ -25,13 +25,13 @@ type hooks struct {
 	last      time.Time       // time of its arrival
 }
 
-func newHooks(b *testing.B) *hooks {
+func newReceivers(b *testing.B) *receivers {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
-	h := &hooks{complete: make(chan struct{})}
+	r := &receivers{complete: make(chan struct{})}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/healthy/", h.receive)
-	mux.HandleFunc("/plain", func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+	mux.HandleFunc("/healthy/", r.receive)
+	mux.HandleFunc("/plain", func(_ http.ResponseWriter, request *http.Request) { _, _ = io.Copy(io.Discard, request.Body) })
 	mux.HandleFunc("/slow/", func(http.ResponseWriter, *http.Request) { wait(ctx, slowDelay) })
 	mux.HandleFunc("/silent/", func(http.ResponseWriter, *http.Request) { wait(ctx, deliveryTimeout) })
 	s := httptest.NewServer(mux)
@@ -40,10 +40,11 @@ func newHooks(b *testing.B) *hooks {
 		s.CloseClientConnections()
 		s.Close()
 	})
-	h.base = s.URL
-	return h
+	r.base = s.URL
+	return r
 }
 
+// wait waits for a duration, or until the context ends.
 func wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -52,30 +53,30 @@ func wait(ctx context.Context, d time.Duration) {
 }
 
 // receive records the time from an event to its arrival.
-func (h *hooks) receive(w http.ResponseWriter, r *http.Request) {
+func (r *receivers) receive(w http.ResponseWriter, request *http.Request) {
 	now := time.Now()
-	body, err := io.ReadAll(r.Body)
+	body, err := io.ReadAll(request.Body)
 	var e api.Event
 	if err == nil {
 		err = json.Unmarshal(body, &e)
 	}
-	createdAt, parsed := time.Parse(api.TimeLayout, e.CreatedAt)
-	if err != nil || parsed != nil {
+	createdAt, parseErr := time.Parse(api.TimeLayout, e.CreatedAt)
+	if err != nil || parseErr != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.latencies = append(h.latencies, now.Sub(createdAt))
-	if len(h.latencies) == paidAtOnce*healthy {
-		h.body, h.last = body, now
-		close(h.complete)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.latencies = append(r.latencies, now.Sub(createdAt))
+	if len(r.latencies) == paidAtOnce*healthy {
+		r.body, r.last = body, now
+		close(r.complete)
 	}
 }
 
 // arrived returns the times that are recorded so far.
-func (h *hooks) arrived() []time.Duration {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.latencies)
+func (r *receivers) arrived() []time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.latencies)
 }

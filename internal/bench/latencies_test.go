@@ -13,10 +13,11 @@ import (
 // latencies holds the duration of each request of a load.
 type latencies struct {
 	sorted []time.Duration
-	span   time.Duration
+	span   time.Duration // of the load
 }
 
-func sorted(list []time.Duration) latencies {
+// newLatencies returns latencies without a span. It sorts the list.
+func newLatencies(list []time.Duration) latencies {
 	slices.Sort(list)
 	return latencies{sorted: list}
 }
@@ -58,7 +59,7 @@ func load(ctx context.Context, clients int, span time.Duration, request func(con
 	var group sync.WaitGroup
 	for range clients {
 		group.Go(func() {
-			var ofClient []time.Duration
+			var clientDurations []time.Duration
 			for time.Since(start) < span {
 				sentAt := time.Now()
 				if err := request(ctx); err != nil {
@@ -67,11 +68,11 @@ func load(ctx context.Context, clients int, span time.Duration, request func(con
 					mu.Unlock()
 					break
 				}
-				ofClient = append(ofClient, time.Since(sentAt))
+				clientDurations = append(clientDurations, time.Since(sentAt))
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			durations = append(durations, ofClient...)
+			durations = append(durations, clientDurations...)
 		})
 	}
 	group.Wait()
@@ -106,13 +107,16 @@ func TestLatencies_have_a_rate_and_percentiles(t *testing.T) {
 
 func TestMedian_is_the_middle_duration(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ list, want []time.Duration }{
-		{[]time.Duration{7}, []time.Duration{7}},
-		{[]time.Duration{9, 1, 5}, []time.Duration{5}},
-		{[]time.Duration{4, 1, 3, 2}, []time.Duration{3}},
+	for _, test := range []struct {
+		list []time.Duration
+		want time.Duration
+	}{
+		{[]time.Duration{7}, 7},
+		{[]time.Duration{9, 1, 5}, 5},
+		{[]time.Duration{4, 1, 3, 2}, 3},
 	} {
-		if got := median(test.list); got != test.want[0] {
-			t.Errorf("median of %v is %d, want %d", test.list, got, test.want[0])
+		if got := median(test.list); got != test.want {
+			t.Errorf("median of %v is %d, want %d", test.list, got, test.want)
 		}
 	}
 }

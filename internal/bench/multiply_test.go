@@ -134,18 +134,23 @@ func (p *program) recordCopies(b *testing.B, copies int, distance time.Duration)
 	}
 }
 
-// sums are the tables with numbers that the program adds up when an invoice changes, each with the query whose
+// sums are the tables with numbers that the program adds up when an invoice changes.
+var sums = []sumTable{talliesTable, daySumsTable}
+
+// sumTable is a table with numbers that the program adds up, with the column of its numbers and the query whose
 // result it must have.
-var sums = []struct{ table, columns, number, query string }{
-	{"tallies", "merchant_id, mode, status, flag, count", "count", `SELECT merchant_id, mode, status, '', COUNT(*) FROM invoices
+type sumTable struct{ table, columns, number, query string }
+
+var (
+	talliesTable = sumTable{"tallies", "merchant_id, mode, status, flag, count", "count", `SELECT merchant_id, mode, status, '', COUNT(*) FROM invoices
 		WHERE status IN ('paid', 'expired', 'declined') GROUP BY merchant_id, mode, status
-		UNION ALL SELECT merchant_id, mode, status, flag, COUNT(*) FROM invoice_flags GROUP BY merchant_id, mode, status, flag`},
-	{"day_sums", "merchant_id, mode, day, currency, decimals, paid_asset, origin, origin_id, invoices, price, received", "invoices", `
-		SELECT merchant_id, mode, paid_at / 86400000, currency, decimals, paid_asset, origin, origin_id, COUNT(*),
+		UNION ALL SELECT merchant_id, mode, status, flag, COUNT(*) FROM invoice_flags GROUP BY merchant_id, mode, status, flag`}
+	daySumsTable = sumTable{"day_sums", "merchant_id, generation, mode, day, currency, decimals, paid_asset, origin, origin_id, invoices, price, received", "invoices", `
+		SELECT merchant_id, COALESCE(generation, 0), mode, paid_at / 86400000, currency, decimals, paid_asset, origin, origin_id, COUNT(*),
 			CAST(SUM(price) AS BIGINT), CAST(SUM(paid) AS BIGINT)
-		FROM invoices WHERE paid_at IS NOT NULL
-		GROUP BY merchant_id, mode, paid_at / 86400000, currency, decimals, paid_asset, origin, origin_id`},
-}
+		FROM invoices LEFT JOIN day_sum_zones USING (merchant_id) WHERE paid_at IS NOT NULL AND COALESCE(zone, 'UTC') = 'UTC'
+		GROUP BY merchant_id, generation, mode, paid_at / 86400000, currency, decimals, paid_asset, origin, origin_id`}
+)
 
 // linkUses is the query for the number that a link has as its uses.
 const linkUses = `SELECT COUNT(*) FROM link_uses u JOIN invoices i ON i.id = u.invoice_id
@@ -169,13 +174,12 @@ var contradictions = map[string]string{
 		AND NOT EXISTS (SELECT 1 FROM link_uses WHERE slug = invoices.origin_id AND invoice_id = invoices.id)`,
 	"links with another number of uses":         "SELECT COUNT(*) FROM links WHERE uses <> (" + linkUses + ")",
 	"refunds without an entry in the audit log": "SELECT COUNT(*) FROM (SELECT invoice_id FROM refunds EXCEPT SELECT subject FROM audit_log) unrecorded",
-	"tallies that are wrong":                    difference(0),
-	"day sums that are wrong":                   difference(1),
+	"tallies that are wrong":                    difference(talliesTable),
+	"day sums that are wrong":                   difference(daySumsTable),
 }
 
 // difference returns the query that counts the rows which only the table of a sum or only its query has.
-func difference(i int) string {
-	s := sums[i]
+func difference(s sumTable) string {
 	stored := "SELECT " + s.columns + " FROM " + s.table + " WHERE " + s.number + " <> 0"
 	only := func(one, other string) string {
 		return "SELECT * FROM (SELECT * FROM (" + one + ") o EXCEPT SELECT * FROM (" + other + ") n) e"

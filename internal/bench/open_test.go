@@ -20,8 +20,8 @@ import (
 	"chequer/internal/api"
 )
 
-// openPages returns the number of pages that are held open.
-func openPages(b *testing.B) int {
+// pageCount returns the number of pages that are held open.
+func pageCount(b *testing.B) int {
 	b.Helper()
 	n, err := strconv.Atoi(cmp.Or(os.Getenv("BENCH_PAGES"), "2000"))
 	if err != nil || n < 1 {
@@ -34,7 +34,7 @@ func openPages(b *testing.B) int {
 // with one invoice for all pages. For the latter it also measures the time until a change has reached all pages.
 func BenchmarkOpenPages(b *testing.B) {
 	onEngines(b, func(b *testing.B, e engine) {
-		count := openPages(b)
+		count := pageCount(b)
 		p := serve(b, e, "CHEQUER_TRUST_PROXY=127.0.0.1")
 		p.useKey(b, "--test")
 		for _, invoices := range []int{count, 1} {
@@ -69,6 +69,9 @@ func (p *program) createMany(b *testing.B, count int) []string {
 	return ids
 }
 
+// openCallers is the number of concurrent callers that create invoices and open pages.
+const openCallers = 16
+
 // forEach calls do with every number below count, by several callers.
 func forEach(b *testing.B, count int, do func(ctx context.Context, i int) error) {
 	b.Helper()
@@ -76,7 +79,7 @@ func forEach(b *testing.B, count int, do func(ctx context.Context, i int) error)
 	var mu sync.Mutex
 	var firstErr error
 	var group sync.WaitGroup
-	for range 16 {
+	for range openCallers {
 		group.Go(func() {
 			for i := next.Add(1) - 1; i < int64(count); i = next.Add(1) - 1 {
 				if err := do(b.Context(), int(i)); err != nil {
@@ -156,16 +159,16 @@ func openStream(address, id string, number int) (net.Conn, error) {
 
 // count counts a page when a change reaches it.
 func (o *openedPages) count(conn net.Conn) {
-	text, isTold := make([]byte, 4096), false
+	text, isUpdated := make([]byte, 4096), false
 	for {
 		n, err := conn.Read(text)
 		if err != nil {
 			return
 		}
-		if n < pageBytes || isTold {
+		if n < pageBytes || isUpdated {
 			continue
 		}
-		isTold = true
+		isUpdated = true
 		if o.updated.Add(1) == int64(len(o.conns)) {
 			o.target <- struct{}{}
 		}
@@ -183,7 +186,7 @@ func (o *openedPages) change(b *testing.B, do func() error) {
 	case <-o.target:
 		b.ReportMetric(milliseconds(time.Since(start)), "all-told-ms")
 	case <-time.After(time.Minute):
-		b.Fatalf("%d of %d pages were told", o.updated.Load(), len(o.conns))
+		b.Fatalf("%d of %d pages were updated", o.updated.Load(), len(o.conns))
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // BenchmarkProcesses measures one, two and four processes on one PostgreSQL database behind a proxy that
-// takes them in turn: creations, pages, and callbacks, each with its ratio to one process, and the time
+// takes them in turn: creations, pages, and deliveries, each with its ratio to one process, and the time
 // until a page at the last process shows a payment that was simulated at the first.
 func BenchmarkProcesses(b *testing.B) {
 	if settings.postgres == "" {
@@ -28,10 +28,10 @@ func BenchmarkProcesses(b *testing.B) {
 	single := map[string]float64{}
 	for _, count := range []int{1, 2, 4} {
 		b.Run(fmt.Sprintf("%d", count), func(b *testing.B) {
-			hooks := newHooks(b)
+			endpoints := newReceivers(b)
 			program := serve(b, newPostgres)
 			for n := range healthy {
-				program.run(b, "endpoint", "add", fmt.Sprint(hooks.base+"/healthy/", n), "--test", "--events", "invoice.paid")
+				program.run(b, "endpoint", "add", fmt.Sprint(endpoints.base+"/healthy/", n), "--test", "--events", "invoice.paid")
 			}
 			program.useKey(b, "--test")
 			servers := append([]string{program.url}, program.startOthers(b, count-1)...)
@@ -67,12 +67,12 @@ func BenchmarkProcesses(b *testing.B) {
 			measure(b, "callbacks", func(b *testing.B) {
 				first := program.payAtOnce(b)
 				select {
-				case <-hooks.complete:
+				case <-endpoints.complete:
 				case <-time.After(deliveryTimeout):
-					b.Fatalf("%d of %d callbacks arrived", len(hooks.arrived()), paidAtOnce*healthy)
+					b.Fatalf("%d of %d deliveries arrived", len(endpoints.arrived()), paidAtOnce*healthy)
 				}
-				times := sorted(hooks.arrived()[:paidAtOnce*healthy])
-				times.span = hooks.last.Sub(first)
+				times := newLatencies(endpoints.arrived()[:paidAtOnce*healthy])
+				times.span = endpoints.last.Sub(first)
 				times.report(b, "callbacks")
 				report(b, "callbacks", times.perSecond())
 			})
@@ -105,7 +105,7 @@ func (p *program) timeUpdates(b *testing.B, server string) latencies {
 		times = append(times, shown.Sub(start))
 		cancel()
 	}
-	return sorted(times)
+	return newLatencies(times)
 }
 
 // startOthers starts more servers on the program's database, and returns their addresses.

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,11 +35,10 @@ type program struct {
 	environ  []string
 	command  *exec.Cmd
 	process  *programtest.Process
-	started  time.Duration
-	key      string // API key
+	started  time.Duration // time from the start to listening
+	key      string        // API key
 	secret   string
 	headers  map[string]string // of a request with body
-	last     atomic.Value      // id of the last created invoice
 }
 
 // serve prepares a shop with a new database and starts the server with the given additional

@@ -23,12 +23,7 @@ var browser = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024}
 
 // create creates one invoice.
 func (p *program) create(ctx context.Context) error {
-	var inv api.Invoice
-	if err := post(ctx, p.url+api.PathInvoiceNew, []byte(body), p.headers, &inv); err != nil {
-		return err
-	}
-	p.last.Store(inv.ForeignID)
-	return nil
+	return post(ctx, p.url+api.PathInvoiceNew, []byte(body), p.headers, &api.Invoice{})
 }
 
 // post sends a body, and decodes the response into a value unless it is nil.
@@ -48,7 +43,7 @@ func post(ctx context.Context, url string, content []byte, headers map[string]st
 	return json.Unmarshal(answer, target)
 }
 
-// fetch returns the body of a response, whose status must be 200.
+// fetch sends a request and returns the body of its response, whose status must be 2xx.
 func fetch(r *http.Request) ([]byte, error) {
 	answer, err := doRequest(r)
 	if err != nil {
@@ -58,7 +53,7 @@ func fetch(r *http.Request) ([]byte, error) {
 	return io.ReadAll(answer)
 }
 
-// doRequest sends a request and returns the body of its response, whose status must be 2xx.
+// doRequest sends a request and returns the unread body of its response, whose status must be 2xx.
 func doRequest(r *http.Request) (io.ReadCloser, error) {
 	response, err := browser.Do(r)
 	if err != nil {
@@ -72,7 +67,7 @@ func doRequest(r *http.Request) (io.ReadCloser, error) {
 	return response.Body, nil
 }
 
-// call sends a request with the project's own signature scheme, and decodes the response into a
+// call sends a request with a request signature, and decodes the response into a
 // value unless it is nil.
 func (p *program) call(ctx context.Context, method, path, content string, target any) error {
 	r, err := p.signed(ctx, method, path, content)
@@ -86,7 +81,7 @@ func (p *program) call(ctx context.Context, method, path, content string, target
 	return json.Unmarshal(answer, target)
 }
 
-// signed returns a request with the project's own signature scheme.
+// signed returns a request with a request signature.
 func (p *program) signed(ctx context.Context, method, path, content string) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, method, p.url+path, strings.NewReader(content))
 	if err != nil {
@@ -119,7 +114,7 @@ func (p *program) pay(ctx context.Context, id string) error {
 	return p.simulate(ctx, id, api.SimulateConfirm)
 }
 
-// simulate runs an action of the test tools on a test invoice.
+// simulate simulates an action on a test invoice.
 func (p *program) simulate(ctx context.Context, id, action string) error {
 	return p.call(ctx, http.MethodPost, api.PathTestInvoices+"/"+id+"/simulate", `{"action":"`+action+`"}`, nil)
 }

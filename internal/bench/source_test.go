@@ -19,15 +19,15 @@ import (
 // source is a chain of blocks in memory. It implements bitcoin.Source like a node or, for blocks with
 // filters, like the light client.
 type source struct {
-	headers []bitcoin.Header   // by height
-	bodies  map[string]content // by hash
-	reading time.Duration      // time to read the last block
-	read    int                // number of read blocks
-	matched matcher
+	headers []bitcoin.Header        // by height
+	bodies  map[string]blockContent // by hash
+	reading time.Duration           // time to read the last block
+	read    int                     // number of read blocks
+	matcher matcher
 }
 
-// content is a block's content.
-type content struct {
+// blockContent is a block's serialized content.
+type blockContent struct {
 	height int64
 	bytes  []byte
 	filter *filter // nil for a node
@@ -36,7 +36,7 @@ type content struct {
 // extend appends a block to the chain.
 func (s *source) extend(block *wire.MsgBlock, f *filter) {
 	if s.bodies == nil {
-		s.bodies = map[string]content{}
+		s.bodies = map[string]blockContent{}
 	}
 	if n := len(s.headers); n > 0 {
 		parent, err := chainhash.NewHashFromStr(s.headers[n-1].Hash)
@@ -51,7 +51,7 @@ func (s *source) extend(block *wire.MsgBlock, f *filter) {
 	}
 	header := bitcoin.NewHeader(int64(len(s.headers)), &block.Header)
 	s.headers = append(s.headers, header)
-	s.bodies[header.Hash] = content{height: header.Height, bytes: serialized.Bytes(), filter: f}
+	s.bodies[header.Hash] = blockContent{height: header.Height, bytes: serialized.Bytes(), filter: f}
 }
 
 func (s *source) Best(context.Context) (bitcoin.Header, error) {
@@ -70,7 +70,7 @@ func (s *source) MayPay(_ context.Context, hash string, scripts iter.Seq[string]
 	if f == nil {
 		return true, nil
 	}
-	return s.matched.matches(f, scripts)
+	return s.matcher.matches(f, scripts)
 }
 
 func (s *source) Block(_ context.Context, hash string) (bitcoin.Block, error) {

@@ -8,16 +8,16 @@ import (
 
 // Build describes the source from which the program was built.
 type Build struct {
-	Version string `json:"version"`
-	Commit  string `json:"commit"` // "" if unknown
-	Date    string `json:"date"`   // of the commit, RFC 3339
-	Changed bool   `json:"changed"`
-	Go      string `json:"go"`
+	Version string `json:"version"` // of the release
+	Commit  string `json:"commit"`  // "" if unknown
+	Date    string `json:"date"`    // of the commit, RFC 3339
+	Changed bool   `json:"changed"` // the source had changes that were not committed
+	Go      string `json:"go"`      // version of the compiler
 }
 
-// Of returns the build that build information describes. The version is that of the release, or else
+// FromInfo returns the build that build information describes. The version is that of the release, or else
 // that of the module, which is "(devel)" or a pseudo-version if it was built from a checkout.
-func Of(info *debug.BuildInfo, release string) Build {
+func FromInfo(info *debug.BuildInfo, release string) Build {
 	b := Build{Version: release, Go: info.GoVersion}
 	if b.Version == "" {
 		b.Version = info.Main.Version

@@ -7,7 +7,7 @@ import (
 	"chequer/internal/build"
 )
 
-func TestOf(t *testing.T) {
+func TestFromInfo(t *testing.T) {
 	t.Parallel()
 	checkout := debug.BuildInfo{
 		GoVersion: "go1.26.8", Main: debug.Module{Version: "(devel)"},
@@ -25,7 +25,7 @@ func TestOf(t *testing.T) {
 		"a release":  {info: checkout, release: "1.2.0", want: "1.2.0 (commit 0123456789ab with changes, 2026-11-27T20:15:32Z, go1.26.8)"},
 		"go install": {info: debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Version: "v0.1.0"}}, want: "v0.1.0 (go1.26.8)"},
 	} {
-		if got := build.Of(&test.info, test.release).String(); got != test.want {
+		if got := build.FromInfo(&test.info, test.release).String(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // the address of its own peer to X-Forwarded-For, so the header is read from its end
 // up to the first address that is not a trusted proxy's. An entry that is not an
 // address ends the search: everything before it was reported by an unidentified
-// peer, and the caller is counted under the proxy that reported the entry.
+// peer, and the address of the proxy that reported the entry is returned.
 func Extractor(proxies []netip.Prefix) echo.IPExtractor {
 	return func(r *http.Request) string {
 		peer, ok := parseAddr(r.RemoteAddr)
@@ -35,9 +35,9 @@ func Extractor(proxies []netip.Prefix) echo.IPExtractor {
 	}
 }
 
-// Untrusted reports whether a request came through a proxy that is not trusted, and returns its
+// UntrustedProxy reports whether a request came through a proxy that is not trusted, and returns its
 // address: a loopback or private address that sends headers that only proxies add.
-func Untrusted(r *http.Request, proxies []netip.Prefix) (proxy netip.Addr, untrusted bool) {
+func UntrustedProxy(r *http.Request, proxies []netip.Prefix) (proxy netip.Addr, untrusted bool) {
 	if !slices.ContainsFunc(forwardingHeaders, func(name string) bool { return r.Header.Get(name) != "" }) {
 		return netip.Addr{}, false
 	}
@@ -45,6 +45,7 @@ func Untrusted(r *http.Request, proxies []netip.Prefix) (proxy netip.Addr, untru
 	return peer, ok && (peer.IsLoopback() || peer.IsPrivate() || peer.IsLinkLocalUnicast()) && !contains(proxies, peer)
 }
 
+// forwardingHeaders are the headers that only proxies add.
 var forwardingHeaders = []string{echo.HeaderXForwardedFor, "Forwarded", echo.HeaderXRealIP}
 
 func contains(proxies []netip.Prefix, a netip.Addr) bool {
@@ -65,16 +66,16 @@ func parseAddr(text string) (netip.Addr, bool) {
 }
 
 // Network returns the network that limits for one caller apply to: an IPv4 address,
-// or the /64 that a provider gives to one customer at least. Other text is returned
-// unchanged.
+// or the /64 of an IPv6 address, because a provider assigns at least a /64 to each
+// customer. Other text is returned unchanged.
 func Network(ip string) string { return block(ip, 32, 64) }
 
 // Block is an address block that many callers, or one caller with many addresses,
 // may share.
 type Block struct {
 	Prefix string
-	// Share is the part of a common limit that the block may use: 1/Share.
-	Share int
+	// Divisor defines the part of a common limit that the block may use: 1/Divisor.
+	Divisor int
 }
 
 // Blocks returns the blocks that contain a caller's address. Each block may use a
@@ -85,11 +86,11 @@ func Blocks(ip string) []Block {
 	if ip == "" {
 		return nil
 	}
-	return []Block{{Prefix: block(ip, 32, 56), Share: 20}, {Prefix: block(ip, 24, 48), Share: 10}}
+	return []Block{{Prefix: block(ip, 32, 56), Divisor: 20}, {Prefix: block(ip, 24, 48), Divisor: 10}}
 }
 
-// Of returns the block's part of a common limit, at least 1.
-func (b Block) Of(limit int) int { return (limit + b.Share - 1) / b.Share }
+// ShareOf returns the block's part of a common limit, at least 1.
+func (b Block) ShareOf(limit int) int { return (limit + b.Divisor - 1) / b.Divisor }
 
 // block returns the network of an address with the given prefix lengths. An IPv4
 // network of 32 bits is written as the address.

@@ -31,9 +31,9 @@ func TestNetwork(t *testing.T) {
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	for ip, want := range map[string][]caller.Block{
-		"192.0.2.7":           {{Prefix: "192.0.2.7", Share: 20}, {Prefix: "192.0.2.0/24", Share: 10}},
-		"2001:db8:1:2345::9":  {{Prefix: "2001:db8:1:2300::/56", Share: 20}, {Prefix: "2001:db8:1::/48", Share: 10}},
-		"::ffff:198.51.100.1": {{Prefix: "198.51.100.1", Share: 20}, {Prefix: "198.51.100.0/24", Share: 10}},
+		"192.0.2.7":           {{Prefix: "192.0.2.7", Divisor: 20}, {Prefix: "192.0.2.0/24", Divisor: 10}},
+		"2001:db8:1:2345::9":  {{Prefix: "2001:db8:1:2300::/56", Divisor: 20}, {Prefix: "2001:db8:1::/48", Divisor: 10}},
+		"::ffff:198.51.100.1": {{Prefix: "198.51.100.1", Divisor: 20}, {Prefix: "198.51.100.0/24", Divisor: 10}},
 		"":                    nil,
 	} {
 		if diff := cmp.Diff(caller.Blocks(ip), want); diff != "" {
@@ -45,8 +45,8 @@ func TestBlocks(t *testing.T) {
 func TestBlock_has_at_least_one_of_a_limit(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[int]int{1: 1, 10: 1, 11: 2, 1000: 100} {
-		if got := (caller.Block{Share: 10}).Of(limit); got != want {
-			t.Errorf("Of(%d) = %d, want %d", limit, got, want)
+		if got := (caller.Block{Divisor: 10}).ShareOf(limit); got != want {
+			t.Errorf("ShareOf(%d) = %d, want %d", limit, got, want)
 		}
 	}
 }
@@ -96,12 +96,12 @@ func TestExtractor(t *testing.T) {
 	}
 }
 
-func TestUntrusted(t *testing.T) {
+func TestUntrustedProxy(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		trusted                     []netip.Prefix
-		socket, header, withProxies string
-		want                        bool
+		trusted               []netip.Prefix
+		socket, header, value string // value is that of the header
+		want                  bool
 	}{
 		"loopback":               {nil, "127.0.0.1:5", "X-Forwarded-For", "192.0.2.7", true},
 		"private_ipv6":           {nil, "[fd00::1]:5", "X-Real-Ip", "192.0.2.7", true},
@@ -115,8 +115,8 @@ func TestUntrusted(t *testing.T) {
 			t.Parallel()
 			r := httptest.NewRequest("GET", "/", nil)
 			r.RemoteAddr = tt.socket
-			r.Header.Set(tt.header, tt.withProxies)
-			if proxy, got := caller.Untrusted(r, tt.trusted); got != tt.want || got && proxy != netip.MustParseAddrPort(tt.socket).Addr() {
+			r.Header.Set(tt.header, tt.value)
+			if proxy, got := caller.UntrustedProxy(r, tt.trusted); got != tt.want || got && proxy != netip.MustParseAddrPort(tt.socket).Addr() {
 				t.Errorf("got %s, %t; want %t", proxy, got, tt.want)
 			}
 		})

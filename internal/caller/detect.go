@@ -18,7 +18,7 @@ const saveTimeout = 5 * time.Second
 func DetectUntrusted(next http.Handler, proxies []netip.Prefix, save func(context.Context, netip.Addr) error, log *slog.Logger) http.Handler {
 	var once sync.Once
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if proxy, untrusted := Untrusted(r, proxies); untrusted {
+		if proxy, untrusted := UntrustedProxy(r, proxies); untrusted {
 			once.Do(func() {
 				log.Warn("proxy is not trusted, so all callers behind it share one limit", "proxy", proxy, "setting", "CHEQUER_TRUST_PROXY")
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), saveTimeout)

@@ -14,7 +14,7 @@ import (
 	"chequer/internal/caller"
 )
 
-func TestNoticeUntrusted_warns_once(t *testing.T) {
+func TestDetectUntrusted_warns_once(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		trusted []netip.Prefix

@@ -22,8 +22,8 @@ type Asset struct {
 	Wallet string
 	// Rate is the code of its exchange rate: EURC on every network has the rate of EURC.
 	Rate string
-	// BridgeOf is the symbol of the token that a bridged token stands for, "USDC" for
-	// USDbC. It is empty for everything that can be offered.
+	// BridgeOf is the symbol of the token that a bridged token represents, "USDC" for
+	// USDbC. It is empty for every asset that can be offered.
 	BridgeOf string
 	// Dust is the least amount that is worth sending. A smaller transfer is recorded and
 	// changes nothing. Zero if the network has no such limit.
@@ -69,8 +69,9 @@ type Depth struct {
 	Confirmations int
 }
 
-// Deeper returns the policy under which a value needs the confirmations of a value that is so many ranges
-// higher. No value needs more than the highest range does, so the depth that a network expects holds.
+// Deeper returns a policy in which each range of values needs the confirmations of the range that is the given
+// number of ranges higher in p. The largest number of confirmations stays the same, so that the cursors of
+// networks are still far enough below the tip.
 func (p Policy) Deeper(ranges int) Policy {
 	if ranges == 0 {
 		return p

@@ -10,8 +10,8 @@ import (
 // repeated at once.
 var ErrMoved = errors.New("the chain moved while it was read")
 
-// attempts is the number of times that a scan is tried while the chain changes.
-const attempts = 3
+// maxAttempts is the number of times that a scan is tried while the chain changes.
+const maxAttempts = 3
 
 // Attempts runs the scans of a network one at a time, repeats those that fail with ErrMoved
 // and keeps the error of the last scan. The zero value is ready; it is safe for concurrent use.
@@ -28,7 +28,7 @@ func (a *Attempts) Scan(from Cursor, scan func() (Snapshot, error)) (Snapshot, e
 	defer a.scanning.Unlock()
 	for attempt := 1; ; attempt++ {
 		snapshot, err := scan()
-		if errors.Is(err, ErrMoved) && attempt < attempts {
+		if errors.Is(err, ErrMoved) && attempt < maxAttempts {
 			continue
 		}
 		a.setFault(err)

@@ -48,8 +48,8 @@ type Timed interface {
 type Scanner interface {
 	Network
 	// Scan returns what the network shows for watched destinations above the cursor. A
-	// zero cursor means the tip: older blocks are not needed. From an error the caller
-	// must conclude nothing.
+	// zero cursor means the tip: older blocks are not needed. An error gives no information
+	// about transfers.
 	Scan(ctx context.Context, from Cursor, watched Watched) (Snapshot, error)
 }
 
@@ -131,7 +131,8 @@ type Accounts interface {
 	// Accounts returns the destinations whose balances are read, and those other
 	// destinations that have recorded transfers.
 	Accounts() iter.Seq[Account]
-	// Strays returns the other destinations, newest first. The coin is not expected there.
+	// Strays returns the destinations that Accounts does not return, newest first. The coin is
+	// not expected there.
 	Strays() iter.Seq[string]
 	// Read returns the last block at which the balances of the accounts were read, zero
 	// if there was none.
@@ -228,20 +229,20 @@ type Transfer struct {
 	Unsure bool
 }
 
-// rise is the prefix of the ID of a transfer that is the rise of a balance.
-const rise = "balance:"
+// risePrefix is the prefix of the ID of a transfer that is the rise of a balance.
+const risePrefix = "balance:"
 
 // RiseID returns the ID of the rise of an account's balance to a new highest value, in the
 // smallest units.
 func RiseID(chainID uint64, account string, highest *big.Int) string {
-	return fmt.Sprintf("%s%d:%s:%d", rise, chainID, account, highest)
+	return fmt.Sprintf("%s%d:%s:%d", risePrefix, chainID, account, highest)
 }
 
 // IsRise reports whether t is the rise of a balance.
 func (t Transfer) IsRise() bool { return IsRise(t.ID) }
 
 // IsRise reports whether an ID is that of the rise of a balance.
-func IsRise(id string) bool { return strings.HasPrefix(id, rise) }
+func IsRise(id string) bool { return strings.HasPrefix(id, risePrefix) }
 
 // Highest returns the balance after a rise, in the smallest units.
 func (t Transfer) Highest() *big.Int {

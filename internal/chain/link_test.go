@@ -117,15 +117,15 @@ func TestLink_ethereum(t *testing.T) {
 	const address = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
 	eth, usdc := ethereum.Mainnet.Assets[0], ethereum.Mainnet.Assets[1]
 	base := ethereum.Base.Assets[0]
-	polygon, sepolia := named(t, ethereum.Polygon, "USDC-POLYGON"), named(t, ethereum.Sepolia, "USDC")
+	polygon, sepolia := assetWithCode(t, ethereum.Polygon, "USDC-POLYGON"), assetWithCode(t, ethereum.Sepolia, "USDC")
 	usdt := usdc
 	usdt.Contract, usdt.Currency = "0xdAC17F958D2ee523a2206206994597C13D831ec7", money.Currency{Code: "USDT", Decimals: 6}
 	coarse := usdt
 	coarse.Currency = money.Currency{Code: "TEST", Decimals: 18}
 	tests := map[string]struct {
-		asset     chain.Asset
-		due       string
-		uri, bare string
+		asset            chain.Asset
+		due              string
+		uri, linkAddress string
 	}{
 		"the coin":                         {eth, "0.00720891", "ethereum:" + address + "@1?value=7208910000000000", ""},
 		"one wei":                          {eth, "0.000000000000000001", "ethereum:" + address + "@1?value=1", ""},
@@ -147,15 +147,15 @@ func TestLink_ethereum(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			link := test.asset.Link(address, money.MustParse(test.due, test.asset.Currency), "Tea & Café")
-			if diff := cmp.Diff(link, chain.Link{URI: test.uri, Code: test.uri, Address: test.bare}); diff != "" {
+			if diff := cmp.Diff(link, chain.Link{URI: test.uri, Code: test.uri, Address: test.linkAddress}); diff != "" {
 				t.Errorf("Link() differs (-got +want):\n%s", diff)
 			}
 		})
 	}
 }
 
-// named returns the asset of a network with a code.
-func named(t *testing.T, network ethereum.Params, code string) chain.Asset {
+// assetWithCode returns the asset of a network with a code.
+func assetWithCode(t *testing.T, network ethereum.Params, code string) chain.Asset {
 	t.Helper()
 	i := slices.IndexFunc(network.Assets, func(a chain.Asset) bool { return a.Code == code })
 	if i < 0 {

@@ -58,8 +58,8 @@ func (d *Departed) Has(block Cursor) bool {
 	return has
 }
 
-// Returned deletes a block that is on the best chain again.
-func (d *Departed) Returned(block Cursor) { delete(d.heights, block.Hash) }
+// Remove deletes a block that is on the best chain again.
+func (d *Departed) Remove(block Cursor) { delete(d.heights, block.Hash) }
 
 // Forget deletes the blocks up to a height.
 func (d *Departed) Forget(height int64) {
@@ -73,5 +73,5 @@ func (d *Departed) Forget(height int64) {
 // AboveTip returns the error for a recorded transfer whose block is above the tip
 // and was not seen to leave the chain: the source may be behind.
 func AboveTip(t Transfer, tip int64) error {
-	return fmt.Errorf("transfer %s is recorded in block %d, and the source is at block %d only", t.ID, t.Block.Height, tip)
+	return fmt.Errorf("transfer %s is recorded in block %d, but the source is only at block %d", t.ID, t.Block.Height, tip)
 }

@@ -77,7 +77,7 @@ func New(c Config) (*Client, error) {
 		},
 	}
 	if client.http.Transport == nil {
-		client.http.Transport = network()
+		client.http.Transport = defaultTransport()
 	}
 	if client.now == nil {
 		client.now = time.Now
@@ -88,8 +88,8 @@ func New(c Config) (*Client, error) {
 	return client, nil
 }
 
-// network returns the default transport.
-func network() http.RoundTripper {
+// defaultTransport returns the transport that uses the network.
+func defaultTransport() http.RoundTripper {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxResponseHeaderBytes = maxHeader
 	return guard.NoUpgrade(transport)
@@ -101,8 +101,10 @@ type request struct {
 	path   string // below the base address, with its query
 	header map[string]string
 	body   []byte
-	own    bool          // signed by Chequer's scheme; otherwise by the API family's
-	wait   time.Duration // time that the service is asked to wait
+	// chequerScheme is true if the request is signed by Chequer's scheme, and false if it is signed by that of
+	// the API family.
+	chequerScheme bool
+	wait          time.Duration // time that the service is asked to wait
 }
 
 // answer is any answer of the service.
@@ -125,8 +127,8 @@ func (c *Client) do(ctx context.Context, r request) (answer, error) {
 	}
 	c.sign(req, r)
 	response, err := c.http.Do(req)
-	if full, ok := errors.AsType[*url.Error](err); ok {
-		err = full.Err // without the address, because the address of an invoice is secret
+	if urlErr, ok := errors.AsType[*url.Error](err); ok {
+		err = urlErr.Err // without the address, because the address of an invoice is secret
 	}
 	if err != nil {
 		return answer{}, err
@@ -148,7 +150,7 @@ func (c *Client) post(ctx context.Context, path string, content any, idempotency
 	if err != nil {
 		return answer{}, err
 	}
-	return c.do(ctx, request{method: http.MethodPost, path: path, header: jsonHeader(idempotencyKey), body: body, own: true})
+	return c.do(ctx, request{method: http.MethodPost, path: path, header: jsonHeader(idempotencyKey), body: body, chequerScheme: true})
 }
 
 // jsonHeader returns the headers of a request with a JSON body; an empty key is omitted.
@@ -164,7 +166,7 @@ func jsonHeader(idempotencyKey string) map[string]string {
 // and is known to every service. Chequer's scheme covers the whole request.
 func (c *Client) sign(req *http.Request, r request) {
 	req.Header.Set(api.HeaderKey, c.key)
-	if !r.own {
+	if !r.chequerScheme {
 		req.Header.Set(api.HeaderSignature, signature.Sign(c.secret, r.body))
 		return
 	}
@@ -199,7 +201,7 @@ func (c *Client) refusal(a answer) error {
 // decode decodes the JSON of an answer.
 func decode(body []byte, target any) error {
 	if bytes.Count(body, []byte(",")) > maxCommas {
-		return errors.New("answer has too many parts")
+		return errors.New("the answer has too many fields")
 	}
 	return json.Unmarshal(body, target)
 }

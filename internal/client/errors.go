@@ -13,7 +13,7 @@ var (
 	ErrNotModified = errors.New("invoice not modified")
 	// ErrUnsupported means that the service implements only the specification and cannot carry out
 	// the call.
-	ErrUnsupported = errors.New("the service does not offer this")
+	ErrUnsupported = errors.New("the service does not offer this call")
 	// ErrInvalidAnswer means that the service sent an invalid answer. No part of the answer is used.
 	ErrInvalidAnswer = errors.New("the service sent an invalid answer")
 )

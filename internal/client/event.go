@@ -26,7 +26,7 @@ func (c *Client) Events(ctx context.Context, after int64, wait time.Duration) (a
 	if after == FromNow {
 		query.Set("after", "now")
 	}
-	r := request{method: http.MethodGet, path: api.PathEvents + "?" + query.Encode(), own: true, header: map[string]string{}}
+	r := request{method: http.MethodGet, path: api.PathEvents + "?" + query.Encode(), chequerScheme: true, header: map[string]string{}}
 	r.waitFor(wait)
 	a, err := c.do(ctx, r)
 	if err != nil {

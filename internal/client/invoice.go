@@ -31,7 +31,7 @@ func (c *Client) Invoice(ctx context.Context, id string) (Snapshot, error) {
 // WaitInvoice returns an invoice when its ETag differs from the given ETag. If it does not change
 // within wait, at most MaxWait, it returns ErrNotModified.
 func (c *Client) WaitInvoice(ctx context.Context, id, etag string, wait time.Duration) (Snapshot, error) {
-	r := request{method: http.MethodGet, path: api.PathInvoices + "/" + url.PathEscape(id), own: true, header: map[string]string{}}
+	r := request{method: http.MethodGet, path: api.PathInvoices + "/" + url.PathEscape(id), chequerScheme: true, header: map[string]string{}}
 	if etag != "" {
 		r.header["If-None-Match"] = etag
 	}

@@ -15,8 +15,8 @@ func (c *Client) ReadCheckoutLink(ctx context.Context, r api.CheckoutRequest) (a
 	return link, wrap("read link", err)
 }
 
-// UseCheckoutLink returns the invoice of a checkout link, which is created if there is none. A call with
-// the same key returns the same invoice.
+// UseCheckoutLink returns the ID of the invoice of a checkout link. The service creates the invoice if the link has
+// none. A call with the same key returns the same invoice. A refusal is an *Error.
 func (c *Client) UseCheckoutLink(ctx context.Context, r api.CheckoutRequest, idempotencyKey string) (id string, err error) {
 	var created api.CheckoutInvoice
 	err = c.checkout(ctx, api.PathLinks+"/pay", r, idempotencyKey, &created)
@@ -31,7 +31,8 @@ func (c *Client) ReadProducts(ctx context.Context, r api.ProductsRequest) (api.P
 	return offers, wrap("read products", err)
 }
 
-// OrderProduct returns the invoice of an order. A call with the same key returns the same invoice.
+// OrderProduct orders a product and returns the ID of the invoice of the order. A call with the same key returns the
+// same invoice. A refusal is an *Error.
 func (c *Client) OrderProduct(ctx context.Context, o api.ProductOrder, idempotencyKey string) (id string, err error) {
 	var created api.CheckoutInvoice
 	err = c.checkout(ctx, api.PathProducts+"/order", o, idempotencyKey, &created)

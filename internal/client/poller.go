@@ -21,8 +21,7 @@ const (
 	pollWait = 25 * time.Second
 )
 
-// Poller watches invoices of a service by one long poll for each invoice, however many watchers the
-// invoice has. It is safe for concurrent use.
+// Poller watches invoices of a service, each with one long poll. It is safe for concurrent use.
 type Poller struct {
 	client Waiter
 
@@ -32,9 +31,9 @@ type Poller struct {
 
 // poll is the long poll of one invoice.
 type poll struct {
-	etag   string        // that was returned last
-	unread *Snapshot     // that the poll returned and Invoice has not
-	read   chan struct{} // closed when Invoice was called first
+	etag   string        // of the last returned snapshot
+	unread *Snapshot     // snapshot that the poll returned, and that Invoice has not returned yet
+	read   chan struct{} // closed by the first call of Invoice
 	once   sync.Once
 }
 
@@ -71,8 +70,9 @@ func (p *Poller) takeUnread(id string) (snapshot *Snapshot) {
 	return snapshot
 }
 
-// Watch calls changed after each change of an invoice that follows the next call of Invoice, with 0,
-// until cancel is called. An invoice has at most one watch.
+// Watch calls changed after each change of an invoice until cancel is called. The first call of Invoice after Watch
+// returns the state from which changes are counted. The version is always 0, because a service does not send the
+// version of a change. An invoice has at most one watch.
 func (p *Poller) Watch(id string, changed func(version int64)) (cancel func()) {
 	ctx, end := context.WithCancel(context.Background())
 	current := &poll{read: make(chan struct{})}
@@ -100,7 +100,7 @@ func (p *Poller) run(ctx context.Context, id string, current *poll, changed func
 		requestedAt, etag := time.Now(), p.etag(current)
 		snapshot, err := p.client.WaitInvoice(ctx, id, etag, pollWait)
 		if err == nil && snapshot.ETag != etag {
-			p.setFresh(current, snapshot)
+			p.setUnread(current, snapshot)
 			changed(0)
 			continue
 		}
@@ -119,7 +119,7 @@ func (p *Poller) etag(current *poll) string {
 	return current.etag
 }
 
-func (p *Poller) setFresh(current *poll, snapshot Snapshot) {
+func (p *Poller) setUnread(current *poll, snapshot Snapshot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	current.etag, current.unread = snapshot.ETag, &snapshot

@@ -17,10 +17,10 @@ type polled struct {
 	mu      sync.Mutex
 	version int
 	changed chan struct{}
-	reads   int
-	waits   int
-	waiting int
-	blind   bool  // it does not wait
+	reads   int   // calls of Invoice
+	waits   int   // calls of WaitInvoice
+	waiting int   // calls of WaitInvoice that have not returned
+	instant bool  // WaitInvoice returns at once
 	err     error // of WaitInvoice
 }
 
@@ -39,15 +39,15 @@ func (p *polled) WaitInvoice(ctx context.Context, _, etag string, wait time.Dura
 	p.mu.Lock()
 	p.waits++
 	p.waiting++
-	changed, blind, err, now := p.changed, p.blind, p.err, p.snapshot()
+	changed, instant, err, current := p.changed, p.instant, p.err, p.snapshot()
 	p.mu.Unlock()
 	defer func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.waiting--
 	}()
-	if err != nil || blind || now.ETag != etag {
-		return now, err
+	if err != nil || instant || current.ETag != etag {
+		return current, err
 	}
 	select {
 	case <-changed:
@@ -89,14 +89,14 @@ func TestPoller_polls_once_for_each_invoice(t *testing.T) {
 		service.want(t, 0, 0, 0) // there is no version yet
 		for range 3 {
 			if got, err := p.Invoice(t.Context(), "a"); err != nil || got.ETag != "1" {
-				t.Fatalf("read %q, %v", got.ETag, err)
+				t.Fatalf("read %q, %v; want version 1", got.ETag, err)
 			}
 		}
 		service.want(t, 3, 1, 1)
 		service.change()
 		service.want(t, 3, 2, 1)
 		if got, err := p.Invoice(t.Context(), "a"); err != nil || got.ETag != "2" || calls != 1 {
-			t.Errorf("read %q, %v after %d calls", got.ETag, err, calls)
+			t.Errorf("read %q, %v after %d calls; want version 2 after one call", got.ETag, err, calls)
 		}
 		service.want(t, 3, 2, 1) // the poll returned the snapshot
 		time.Sleep(26 * time.Second)
@@ -112,7 +112,7 @@ func TestPoller_polls_once_for_each_invoice(t *testing.T) {
 func TestPoller_limits_its_requests(t *testing.T) {
 	t.Parallel()
 	for name, service := range map[string]*polled{
-		"a service that does not wait": {version: 1, blind: true},
+		"a service that does not wait": {version: 1, instant: true},
 		"a service that fails":         {version: 1, err: errors.New("connection refused")},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@ func (c *Client) Theme(ctx context.Context, hash string) (theme.Theme, error) {
 	if hash != "" {
 		path = api.PathThemes + "/" + hash
 	}
-	a, err := c.do(ctx, request{method: http.MethodGet, path: path, own: true})
+	a, err := c.do(ctx, request{method: http.MethodGet, path: path, chequerScheme: true})
 	var answer api.Theme
 	switch {
 	case err != nil:

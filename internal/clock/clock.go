@@ -3,9 +3,9 @@ package clock
 
 import "time"
 
-// Now returns the time with the precision with which storage keeps times, so that a decision is the
-// same before and after it is saved.
+// Now returns the time in UTC, truncated to milliseconds as in storage, so that a decision is the
+// same before and after its time is saved.
 func Now() time.Time { return Precise(time.Now()) }
 
-// Precise returns a time in UTC with the precision of Now.
+// Precise returns a time in UTC, truncated to milliseconds.
 func Precise(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

@@ -12,8 +12,8 @@ type Clock struct {
 	now time.Time
 }
 
-// At returns a new clock with the given time.
-func At(now time.Time) *Clock { return &Clock{now: now} }
+// New returns a new clock with the given time.
+func New(now time.Time) *Clock { return &Clock{now: now} }
 
 // Now returns the time of the clock.
 func (c *Clock) Now() time.Time {
@@ -22,7 +22,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Pass advances the clock by d, which may be negative.
+// Advance advances the clock by d, which may be negative.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

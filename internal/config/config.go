@@ -38,12 +38,12 @@ type Config struct {
 	Embed            string `env:"EMBED_ORIGINS" about:"origins whose pages may show payments in a frame, such as https://shop.example; none by default"`
 	Language         string `env:"LANGUAGE" envDefault:"en" about:"language of the pages for a browser that asks for none of those offered, such as de"`
 	Offered          string `env:"LANGUAGES" about:"languages that the pages offer, such as de,en,fr; those of the payment settings of the shop by default"`
-	Storefront       Switch `env:"STOREFRONT" about:"open-amount form at the root: on or off; by default as the payment settings of the shop say"`
+	Storefront       Switch `env:"STOREFRONT" about:"open-amount form at the root: on or off; that of the payment settings of the shop by default"`
 	Rates            string `env:"RATES" about:"live, the default, or fixed:BTC-EUR=86420.00,…,EUR-USD=1.08"`
 	Fiat             string `env:"FIAT" about:"currencies beside EUR and USD that invoices may be in, such as CHF,GBP"`
 	EuroFloor        string `env:"EURC_FLOOR" envDefault:"0.98" about:"price in euro under which EURC is not offered"`
 	MaxAmount        string `env:"MAX_AMOUNT" envDefault:"1000000" about:"largest amount of an invoice"`
-	OwnScheme        Switch `env:"REQUIRE_NONCE" about:"timestamp and nonce compulsory for invoice/new too: on or off"`
+	RequireNonce     Switch `env:"REQUIRE_NONCE" about:"timestamp and nonce compulsory for invoice/new too: on or off"`
 	MaxUnpaid        Limit  `env:"MAX_UNPAID" envDefault:"1000" about:"unpaid invoices that shoppers may open at storefront, products and links; or off"`
 	TolerancePercent string `env:"TOLERANCE_PERCENT" about:"percentage of a price that may be missing, such as 0.5; that of the payment settings of the shop by default"`
 	ToleranceAmount  string `env:"TOLERANCE_AMOUNT" about:"euro of a price that may be missing, such as 0.10; with both, the smaller counts; that of the payment settings of the shop by default"`
@@ -177,7 +177,7 @@ func (c Config) check() []error {
 	}
 	switch {
 	case err == nil && (host == "" || net.ParseIP(host).IsUnspecified()) && c.BaseURL == "http://"+c.Listen:
-		fault("BASE_URL", "is missing: the address %q does not say where shoppers reach it", c.Listen)
+		fault("BASE_URL", "is missing: shoppers cannot reach the server at %q, which means all addresses of this machine", c.Listen)
 	case !baseURL.MatchString(c.BaseURL):
 		fault("BASE_URL", "%s is not an address like https://pay.example.org or https://example.org/pay", quoted(c.BaseURL))
 	}
@@ -193,7 +193,7 @@ func (c Config) check() []error {
 	c.Litecoin.check(fault, "LITECOIN", false, "mainnet", "testnet", "regtest")
 	c.EVM.check(fault)
 	for _, list := range []struct{ name, value string }{{"TRUST_PROXY", c.TrustProxy}, {"CALLBACK_ALLOW", c.Callback}} {
-		for _, text := range parts(list.value) {
+		for _, text := range splitList(list.value) {
 			if _, err := parseNetwork(text); err != nil {
 				fault(list.name, "%s %w", quoted(text), err)
 			}
@@ -275,7 +275,7 @@ func (c Config) Proxies() []netip.Prefix { return networks(c.TrustProxy) }
 // CallbackAllow returns the networks to which events may be sent although they are not public.
 func (c Config) CallbackAllow() []netip.Prefix { return networks(c.Callback) }
 
-// Location returns the shop's time zone, or that of this machine if none is set.
+// Location returns the time zone of what commands print: that of the settings, or else that of this machine.
 func (c Config) Location() *time.Location {
 	zone, err := time.LoadLocation(c.Timezone)
 	if c.Timezone == "" || err != nil {
@@ -286,7 +286,7 @@ func (c Config) Location() *time.Location {
 
 // EmbedOrigins returns the origins whose pages may show payments in a frame.
 func (c Config) EmbedOrigins() []string {
-	origins := parts(c.Embed)
+	origins := splitList(c.Embed)
 	for i, origin := range origins {
 		origins[i] = idn.URL(origin)
 	}
@@ -294,16 +294,17 @@ func (c Config) EmbedOrigins() []string {
 }
 
 // Languages returns the codes of the languages of the pages; an empty list means all.
-func (c Config) Languages() []string { return parts(c.Offered) }
+func (c Config) Languages() []string { return splitList(c.Offered) }
 
 // Fiats returns the codes of the currencies besides euro and dollar, without a check.
-func (c Config) Fiats() []string { return parts(c.Fiat) }
+func (c Config) Fiats() []string { return splitList(c.Fiat) }
 
-// parts splits a list at commas and white space.
-func parts(list string) []string {
+// splitList splits a list at commas and white space.
+func splitList(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
+// isPort reports whether text is a port number without leading zeros.
 func isPort(text string) bool {
 	number, err := strconv.ParseUint(text, 10, 16)
 	return err == nil && strconv.FormatUint(number, 10) == text

@@ -88,7 +88,7 @@ func parseRPC(value string) (mode string, endpoints []Endpoint) {
 	if value == RPCOff || value == RPCPublic {
 		return value, nil
 	}
-	for _, text := range parts(value) {
+	for _, text := range splitList(value) {
 		if endpoint, ok := parseEndpoint(text); ok {
 			endpoints = append(endpoints, endpoint)
 		}
@@ -137,7 +137,7 @@ func (e EVM) check(fault func(name, format string, args ...any)) {
 		if value == RPCOff || value == RPCPublic {
 			continue
 		}
-		for i, text := range parts(value) {
+		for i, text := range splitList(value) {
 			if _, ok := parseEndpoint(text); !ok {
 				fault(name, "must be off, public, or addresses such as https://rpc.example.org or trusted:http://127.0.0.1:8545; number %d is invalid", i+1)
 			}
@@ -179,4 +179,4 @@ func (e Endpoint) redacted() string {
 }
 
 // TokenList returns the tokens besides EURC and USDC, without a check.
-func (e EVM) TokenList() []string { return parts(e.Tokens) }
+func (e EVM) TokenList() []string { return splitList(e.Tokens) }

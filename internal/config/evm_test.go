@@ -42,9 +42,9 @@ func TestRPC(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			how, endpoints := c.EVM.RPC(test.network)
-			if how != test.mode {
-				t.Errorf("how = %q, want %q", how, test.mode)
+			mode, endpoints := c.EVM.RPC(test.network)
+			if mode != test.mode {
+				t.Errorf("mode = %q, want %q", mode, test.mode)
 			}
 			if diff := cmp.Diff(endpoints, test.want); diff != "" {
 				t.Errorf("endpoints (-got +want):\n%s", diff)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ReadFile returns the path of the settings file that was read; "" if there was none.
-func (c Config) ReadFile() string { return c.file }
+// LoadedFile returns the path of the settings file that was read; "" if there was none.
+func (c Config) LoadedFile() string { return c.file }
 
 // File returns the path of the settings file that was read. If none was read, it returns the path of
 // the file to create in the data directory.

@@ -36,7 +36,7 @@ var errNetwork = errors.New("is not a network like 10.0.0.0/8 or 127.0.0.1")
 // networks parses a list of networks that has been checked.
 func networks(list string) []netip.Prefix {
 	var parsed []netip.Prefix
-	for _, text := range parts(list) {
+	for _, text := range splitList(list) {
 		if network, err := parseNetwork(text); err == nil {
 			parsed = append(parsed, network)
 		}

@@ -28,7 +28,7 @@ const (
 func (c Chain) Off() bool { return c.Node == NodeOff || c.Node == "" }
 
 // Peers returns the addresses to which the light client connects before others.
-func (c Config) Peers() []string { return parts(c.BitcoinPeers) }
+func (c Config) Peers() []string { return splitList(c.BitcoinPeers) }
 
 // check returns the faults that the types of the fields do not detect. light reports whether the
 // network has a light client; networks are the allowed names.
@@ -36,11 +36,11 @@ func (c Chain) check(fault func(name, format string, args ...any), name string, 
 	switch u, err := url.Parse(c.Node); {
 	case c.Off() || c.Node == NodeLight && light:
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "":
-		ways := "off or an address like http://user:password@127.0.0.1:8332"
+		allowed := "off or an address like http://user:password@127.0.0.1:8332"
 		if light {
-			ways = "light, " + ways
+			allowed = "light, " + allowed
 		}
-		fault(name+"_NODE", "must be %s", ways) // it may contain a password, so it is not in the error
+		fault(name+"_NODE", "must be %s", allowed) // the error omits the value, which may contain a password
 	case c.Cookie != "" && u.User != nil:
 		fault(name+"_NODE_COOKIE", "is given, and so are user and password in %s%s_NODE: one of them is enough", prefix, name)
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Setting is a setting as the operator sees it.
+// Setting is a setting in the form that is shown to the operator.
 type Setting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`  // without secrets
@@ -63,7 +63,7 @@ func withoutPassword(address string) string {
 type definition struct {
 	name, description, show string
 	field                   string // name of the field
-	index                   []int  // of the field in Config
+	index                   []int  // position of the field in Config
 }
 
 // definitions returns the settings in the order of Config.

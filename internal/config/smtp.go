@@ -61,7 +61,7 @@ func (c Config) smtp() (SMTP, error) {
 	}
 	s := SMTP{Host: u.Hostname(), Port: 587, TLS: StartTLS}
 	switch u.Scheme {
-	case "smtp":
+	case "smtp": // with the defaults above
 	case "smtps":
 		s.Port, s.TLS = 465, ImplicitTLS
 	default:

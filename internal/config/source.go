@@ -218,7 +218,7 @@ func (v *values) add(assignments []assignment, source string) []error {
 			v.unknown = append(v.unknown, a.fault(source, "there is no such setting"))
 			continue
 		}
-		if _, isTwice := v.value[name]; isTwice {
+		if _, isSet := v.value[name]; isSet {
 			fault(assignment{name: name, line: a.line}, "given both as a value and as a file")
 			continue
 		}

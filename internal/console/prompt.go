@@ -57,7 +57,7 @@ func ReadSecret(ctx context.Context, question string) (string, error) {
 		err  error
 	}
 	answers := make(chan answer, 1)
-	go func() { // if nothing is typed, it ends with the program
+	go func() { // if nothing is typed, the goroutine ends with the program
 		text, err := term.ReadPassword(terminal)
 		answers <- answer{text, err}
 	}()

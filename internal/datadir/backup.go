@@ -34,8 +34,8 @@ var (
 type BackupOptions struct {
 	// Force allows the backup to replace an existing file.
 	Force bool
-	// Work makes each try of a passphrase take 2^Work steps; 0 means 18, which takes about a second
-	// and 256 MB.
+	// Work is the work factor of scrypt: each try of a passphrase takes 2^Work steps. 0 means 18, which
+	// takes about a second and 256 MB.
 	Work int
 	// Unrecorded leaves the record of the last backup to the caller, see RecordBackup.
 	Unrecorded bool
@@ -46,7 +46,7 @@ type BackupOptions struct {
 // Backup writes the database and the master key into one file that is encrypted with a passphrase.
 // It reads the file back before it renames it to path. A server may run at the same time.
 func Backup(ctx context.Context, c config.Config, path string, o BackupOptions) (backup.Manifest, error) {
-	if err := mayWrite(path, o.Force); err != nil {
+	if err := checkReplaceable(path, o.Force); err != nil {
 		return backup.Manifest{}, err
 	}
 	master, err := usedMasterKey(ctx, c)
@@ -69,7 +69,7 @@ func Backup(ctx context.Context, c config.Config, path string, o BackupOptions) 
 	if err := errors.Join(err, f.Close()); err != nil {
 		return backup.Manifest{}, err
 	}
-	if err := mayWrite(path, o.Force); err != nil {
+	if err := checkReplaceable(path, o.Force); err != nil {
 		return backup.Manifest{}, err
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
@@ -88,8 +88,8 @@ func Backup(ctx context.Context, c config.Config, path string, o BackupOptions) 
 // devices do not have it.
 const backupEnding = ".backup"
 
-// mayWrite returns an error if the file exists and must not be replaced.
-func mayWrite(path string, force bool) error {
+// checkReplaceable returns an error if the file exists and must not be replaced.
+func checkReplaceable(path string, force bool) error {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil

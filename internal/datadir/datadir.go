@@ -43,7 +43,7 @@ func Open(ctx context.Context, c config.Config, o Options) (*storage.Storage, *s
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("data directory: %w", err)
 	}
-	release, err := holdDataDir(c)
+	release, err := lockDataDir(c)
 	if err != nil {
 		return nil, nil, err
 	}

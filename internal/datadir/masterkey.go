@@ -23,7 +23,7 @@ const masterKeyFile = "master.key"
 // masterKey returns the key that seals the secrets in the database: that of the settings, or else
 // that of a file in the data directory. It creates the file only together with a new database, so
 // that a lost key is never silently replaced, and it refuses to create a database when there is an
-// old key. The caller must hold the data directory.
+// old key. The caller must have locked the data directory.
 func masterKey(ctx context.Context, c config.Config) (key []byte, isNew bool, err error) {
 	if c.MasterKey != "" {
 		key, err = hex.DecodeString(c.MasterKey)
@@ -40,8 +40,8 @@ func masterKey(ctx context.Context, c config.Config) (key []byte, isNew bool, er
 		return nil, false, err
 	case readErr == nil && !isUsed:
 		return nil, false, fmt.Errorf("%s has no tables, but %s is the master key of an earlier database: "+
-			"put the database back, with the file that ends in -wal if there is one, or chequer restore a backup. "+
-			"To begin with an empty database, move the key away", Place(c), path)
+			"put the database back, with the file that ends in -wal if there is one, or restore a backup with chequer restore. "+
+			"To begin with an empty database, move the key to another directory", Place(c), path)
 	case readErr == nil:
 		return key, false, nil
 	case isUsed:
@@ -64,9 +64,9 @@ func removeNewKey(ctx context.Context, c config.Config) error {
 // creates key and database.
 const startLock = "start.lock"
 
-// holdDataDir waits until no other process opens the data directory, and locks it. It fails if the
+// lockDataDir waits until no other process opens the data directory, and locks it. It fails if the
 // directory cannot be written.
-func holdDataDir(c config.Config) (release func() error, err error) {
+func lockDataDir(c config.Config) (release func() error, err error) {
 	lock := filelock.New(filepath.Join(c.DataDir, startLock))
 	if err := lock.Lock(); err != nil {
 		return nil, fmt.Errorf("lock data directory: %w", err)

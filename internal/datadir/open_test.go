@@ -76,7 +76,7 @@ func TestOpenCore_creates_no_database_when_there_is_an_old_master_key(t *testing
 			}
 			if core, err := app.OpenCore(t.Context(), c, app.Options{Log: slog.New(slog.DiscardHandler)}); err == nil {
 				t.Error("opened, want an error", core.Close())
-			} else if !strings.Contains(err.Error(), "has no tables") || !strings.Contains(err.Error(), "move the key away") {
+			} else if !strings.Contains(err.Error(), "has no tables") || !strings.Contains(err.Error(), "move the key to another directory") {
 				t.Errorf("got error %v, want one with a remedy", err)
 			}
 			if err := os.Remove(filepath.Join(c.DataDir, "master.key")); err != nil {

@@ -20,8 +20,8 @@ var errOtherMasterKey = errors.New("is not the master key of the backup, so it c
 
 // RestoreOptions are the options of a restore.
 type RestoreOptions struct {
-	// Passphrase returns the passphrase. It is called only after the other checks that need no
-	// passphrase.
+	// Passphrase returns the passphrase. It is called only after the checks that need no passphrase have
+	// passed.
 	Passphrase func() (string, error)
 	Log        *slog.Logger
 }

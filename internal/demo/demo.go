@@ -23,7 +23,7 @@ type Storage interface {
 // Prepare creates the test key and the products of a demo shop unless they exist, and returns the
 // key. It returns an error if a shop of the server has a live wallet or a live key.
 func Prepare(ctx context.Context, s Storage, service *merchant.Products, merchantID string, now time.Time) (merchant.Key, error) {
-	if err := mustBeDemo(ctx, s); err != nil {
+	if err := checkDemo(ctx, s); err != nil {
 		return merchant.Key{}, err
 	}
 	key, err := ensureKey(ctx, s, merchantID, now)
@@ -40,22 +40,22 @@ const keyID = "key_demo"
 // example rates.
 var errRealShop = errors.New("this database belongs to a real shop, with a wallet or a live key: a demo needs a separate database, see CHEQUER_DATA_DIR and CHEQUER_DATABASE_URL")
 
-// mustBeDemo returns errRealShop if a shop has a live wallet or a live key.
-func mustBeDemo(ctx context.Context, s Storage) error {
+// checkDemo returns errRealShop if a shop has a live wallet or a live key.
+func checkDemo(ctx context.Context, s Storage) error {
 	shops, err := s.Merchants(ctx)
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
 	for _, m := range shops {
-		if err := mustBeUnpaid(ctx, s, m.ID); err != nil {
+		if err := checkNoLiveUse(ctx, s, m.ID); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// mustBeUnpaid returns errRealShop if a shop can take real payments: it has a live wallet or a live key.
-func mustBeUnpaid(ctx context.Context, s Storage, merchantID string) error {
+// checkNoLiveUse returns errRealShop if a shop can take real payments: it has a live wallet or a live key.
+func checkNoLiveUse(ctx context.Context, s Storage, merchantID string) error {
 	wallets, err := s.Wallets(ctx, merchantID, merchant.Live)
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
@@ -85,7 +85,7 @@ func IsDemo(ctx context.Context, s Storage) (bool, error) {
 	if !slices.ContainsFunc(list, func(k merchant.Key) bool { return k.ID == keyID }) {
 		return false, nil
 	}
-	err = mustBeDemo(ctx, s)
+	err = checkDemo(ctx, s)
 	if errors.Is(err, errRealShop) {
 		return false, nil
 	}

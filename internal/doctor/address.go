@@ -46,7 +46,7 @@ func (e *examination) fetchAddress(ctx context.Context, isRunning bool) {
 	found, status, err := readiness.Fetch(ctx, e.Settings.BaseURL+"/readyz?challenge="+challenge, "")
 	switch {
 	case status == 0:
-		level, reason := unreached(err)
+		level, reason := unreachedLevel(err)
 		e.add(level, "address", "%s %s", e.Settings.BaseURL, reason)
 	case !isRunning && status >= 500:
 		e.fail("address", "%s answers %d, and chequer serve does not run on %s", e.Settings.BaseURL, status, e.Settings.Listen)
@@ -61,9 +61,9 @@ func (e *examination) fetchAddress(ctx context.Context, isRunning bool) {
 	}
 }
 
-// unreached describes why there was no answer. A network may refuse connections from inside to its
-// own public address. A refused connection is therefore only a warning.
-func unreached(err error) (Level, string) {
+// unreachedLevel returns the level of the finding that the public address did not answer, and the reason. A network may refuse connections
+// from inside to its own public address. A refused connection is therefore only a warning.
+func unreachedLevel(err error) (Level, string) {
 	if e, ok := errors.AsType[*net.DNSError](err); ok && e.IsNotFound {
 		return LevelFail, "does not resolve: create a DNS record for " + e.Name + " that points to this server"
 	}

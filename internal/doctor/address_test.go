@@ -77,14 +77,14 @@ func TestExamineAddress(t *testing.T) {
 	}
 }
 
-func TestUnreached(t *testing.T) {
+func TestUnreachedLevel(t *testing.T) {
 	t.Parallel()
 	missing := &url.Error{Op: "Get", URL: "https://pay.example/readyz?challenge=abc", Err: &net.DNSError{Err: "no such host", Name: "pay.example", IsNotFound: true}}
-	if level, message := unreached(missing); level != LevelFail || !strings.Contains(message, "DNS record for pay.example") {
+	if level, message := unreachedLevel(missing); level != LevelFail || !strings.Contains(message, "DNS record for pay.example") {
 		t.Errorf("missing name: got %s %s", level, message)
 	}
 	connRefused := &url.Error{Op: "Get", URL: "https://pay.example/readyz?challenge=abc", Err: &net.OpError{Op: "dial", Err: net.ErrClosed}}
-	if level, message := unreached(connRefused); level != LevelWarn || strings.Contains(message, "abc") {
+	if level, message := unreachedLevel(connRefused); level != LevelWarn || strings.Contains(message, "abc") {
 		t.Errorf("refused: %s %s", level, message)
 	}
 }

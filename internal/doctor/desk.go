@@ -39,7 +39,7 @@ func (e *examination) examineDesk(ctx context.Context) error {
 		return nil
 	}
 	if len(team) == 0 {
-		e.ok("desk", "it has no account yet: chequer desk link creates the link of the first one")
+		e.ok("desk", "it has no account yet: chequer desk link creates a link for the first account")
 		return nil
 	}
 	for _, a := range e.Desk.Stranded(team) {

@@ -56,7 +56,7 @@ func TestExamineDesk(t *testing.T) {
 	}
 	got = append(got, lines("https://shop.example"), lines("https://pay.example"))
 	want := []string{
-		"ok desk: it has no account yet: chequer desk link creates the link of the first one",
+		"ok desk: it has no account yet: chequer desk link creates a link for the first account",
 		"warn desk: " + account.ErrInsecure.Error(),
 		"",
 		`warn desk: "Maren" has passkeys of another address only, which do not work at pay.example: chequer account recover creates a link for a new sign-in method`,

@@ -118,11 +118,11 @@ func Examine(ctx context.Context, c Config) ([]Finding, error) {
 	}
 	e.examineSpace()
 	running, _, err := readiness.Request(ctx, e.Settings, e.Identity.Pass)
-	answers := err == nil
-	if answers && !running.Ready {
+	isRunning := err == nil
+	if isRunning && !running.Ready {
 		e.fail("server", "the server on %s is not ready to create invoices: see its log", e.Settings.Listen)
 	}
-	e.examineAddress(ctx, answers)
+	e.examineAddress(ctx, isRunning)
 	if err := e.examineProxy(ctx); err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func Examine(ctx context.Context, c Config) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.examineNetworks(ctx, all, wallets, running, answers)
+	e.examineNetworks(ctx, all, wallets, running, isRunning)
 	e.examinePrices(all, wallets)
 	for _, s := range shops {
 		if err := s.examine(ctx, all); err != nil {
@@ -183,7 +183,7 @@ func (s *shopExamination) about(subject string) string {
 	return s.shop.Name + ", " + subject
 }
 
-// examine reports what belongs to the shop, besides its wallets.
+// examine adds the findings about the shop, except those about its wallets.
 func (s *shopExamination) examine(ctx context.Context, all []networks.Network) error {
 	if err := s.examineGaps(ctx, all); err != nil {
 		return err
@@ -208,7 +208,7 @@ func ExamineUnopened(settings config.Config, reason error) []Finding {
 // add methods.
 func (e *shopExamination) examineWallets() error {
 	if len(e.wallets) == 0 {
-		e.fail(e.about("wallets"), "none yet: chequer wallet add BTC zpub…")
+		e.fail(e.about("wallets"), "there is none yet: chequer wallet add BTC zpub… adds one")
 	}
 	for _, w := range e.wallets {
 		methods, err := networks.MethodsOf(e.Settings, keys.Kind(w.Asset))
@@ -227,7 +227,7 @@ func (e *shopExamination) examineWallets() error {
 	return nil
 }
 
-// examineKeys warns if no shop can create invoices.
+// examineKeys warns if the shop has no live API key and no storefront.
 func (e *shopExamination) examineKeys(ctx context.Context) error {
 	all, err := e.Storage.Keys(ctx, e.shop.ID)
 	if err != nil {
@@ -235,7 +235,7 @@ func (e *shopExamination) examineKeys(ctx context.Context) error {
 	}
 	live := slices.ContainsFunc(all, func(k merchant.Key) bool { return k.RevokedAt.IsZero() && k.Mode == merchant.Live })
 	if !live && !e.Storefronts[e.shop.ID] {
-		e.warn(e.about("keys"), "no live API key, so no shop can create invoices through the API: chequer key add")
+		e.warn(e.about("keys"), "no live API key, so no program can create invoices through the API: chequer key add")
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // examineEVM reports the parts of the probed source of an EVM network. The subject of each finding
-// begins with about.
+// begins with the given one.
 func (e *examination) examineEVM(n networks.Network, subject string) {
 	evm, isEVM := n.Network.(networks.EVM)
 	if !isEVM {
@@ -18,7 +18,7 @@ func (e *examination) examineEVM(n networks.Network, subject string) {
 	if !evm.Quorum.QueryableByAddress() {
 		e.warn(subject+"own coin "+evm.Params().OwnCoin(), "is not offered, as only balances of addresses show it: %s", networks.Remedies(n.Setting))
 	}
-	if message := evm.Quorum.Narrow(); message != "" {
+	if message := evm.Quorum.RedundancyWarning(); message != "" {
 		e.warn(subject+"endpoints", "%s", message)
 	}
 	for _, r := range evm.Reports() {

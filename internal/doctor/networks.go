@@ -15,7 +15,7 @@ import (
 const probeTimeout = 5 * time.Second
 
 // examineNetworks reports the state of each network of the wallets.
-func (e *examination) examineNetworks(ctx context.Context, all []networks.Network, wallets []merchant.Wallet, running readiness.Answer, answers bool) {
+func (e *examination) examineNetworks(ctx context.Context, all []networks.Network, wallets []merchant.Wallet, running readiness.Answer, isRunning bool) {
 	for _, network := range all {
 		hasWallet := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == network.Wallet() })
 		if !hasWallet {
@@ -26,10 +26,10 @@ func (e *examination) examineNetworks(ctx context.Context, all []networks.Networ
 			switch {
 			case bool(e.Settings.Unwatched):
 				e.warn(subject, "is offered and not watched: check each payment in your own wallet")
-			case someWatched(all, wallets): // the operator may have chosen this
-				e.warn(subject, "%s", network.Unwatched())
+			case someWatched(all, wallets): // the operator may have left this network out on purpose
+				e.warn(subject, "%s", network.UnwatchedReason())
 			default:
-				e.fail(subject, "%s", network.Unwatched())
+				e.fail(subject, "%s", network.UnwatchedReason())
 			}
 			continue
 		}
@@ -43,7 +43,7 @@ func (e *examination) examineNetworks(ctx context.Context, all []networks.Networ
 		}
 		i := slices.IndexFunc(running.Networks, func(h readiness.Network) bool { return h.Network == network.ID() })
 		if i < 0 {
-			e.warn(subject, "%s", e.notRunning(answers))
+			e.warn(subject, "%s", e.notScanned(isRunning))
 			continue
 		}
 		e.reportHealth(running.Networks[i], subject)
@@ -58,10 +58,10 @@ func someWatched(all []networks.Network, wallets []merchant.Wallet) bool {
 	})
 }
 
-// notRunning returns the finding for a network whose scans are unknown, because the running server
+// notScanned returns the finding for a network whose scans are unknown, because the running server
 // does not report them.
-func (e *examination) notRunning(answers bool) string {
-	if answers {
+func (e *examination) notScanned(isRunning bool) string {
+	if isRunning {
 		return "is not watched by the running server: start it again with these settings"
 	}
 	return "is watched while chequer serve runs; nothing answers on " + e.Settings.Listen + " now"

@@ -11,11 +11,11 @@ import (
 type Notifications interface {
 	// ChoosesMail reports whether an account has chosen e-mail.
 	ChoosesMail(ctx context.Context) (bool, error)
-	// FailedMessages returns the messages but test messages that were given up since a time, newest first.
+	// FailedMessages returns the messages, except test messages, that were given up since a time, newest first.
 	FailedMessages(ctx context.Context, since time.Time, limit int) ([]notify.Message, error)
 }
 
-// maxFailed bounds the number of messages that are counted.
+// maxFailed bounds the number of failed messages that are counted.
 const maxFailed = 1000
 
 // examineNotifications reports messages that cannot be sent or were given up.

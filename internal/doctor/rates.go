@@ -31,8 +31,8 @@ func (e *examination) examineRates(ctx context.Context) error {
 			e.warn("rates of "+s.Name, "%s", s.Fault)
 			continue
 		}
-		for _, w := range s.Quotations {
-			e.ok("rates of "+s.Name, "%s bid %s, last %s, %s old%s", w.Pair, w.Bid, w.Last, w.Age.Round(time.Second), dropped(w.Dropped))
+		for _, q := range s.Quotations {
+			e.ok("rates of "+s.Name, "%s bid %s, last %s, %s old%s", q.Pair, q.Bid, q.Last, q.Age.Round(time.Second), dropped(q.Dropped))
 		}
 	}
 	priced := false
@@ -65,6 +65,7 @@ func (e *examination) examineFiats(report rates.Report) {
 	}
 }
 
+// dropped returns the end of a finding about a price that is not used for a reason; "" without a reason.
 func dropped(reason string) string {
 	if reason == "" {
 		return ""

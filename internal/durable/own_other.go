@@ -7,4 +7,5 @@ import (
 	"os"
 )
 
+// copyOwner does nothing: the system has no numbers of owners and groups.
 func copyOwner(*os.File, fs.FileInfo, bool) error { return nil }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -16,14 +17,14 @@ import (
 )
 
 // fastIntervals makes the page's intervals ten times as short.
-const fastIntervals = `(() => { const every = setInterval; window.setInterval = (what, ms) => every(what, ms / 10); })()`
+const fastIntervals = `(() => { const every = setInterval; window.setInterval = (task, ms) => every(task, ms / 10); })()`
 
 // manualSeconds replaces intervals of one second by functions in the map beats, which the test calls.
 const manualSeconds = `(() => {
 	const every = setInterval, end = clearInterval;
 	let last = 1e6;
 	window.beats = new Map();
-	window.setInterval = (what, ms) => ms === 1000 ? (beats.set(++last, what), last) : every(what, ms);
+	window.setInterval = (task, ms) => ms === 1000 ? (beats.set(++last, task), last) : every(task, ms);
 	window.clearInterval = id => beats.delete(id) || end(id);
 })()`
 
@@ -51,11 +52,11 @@ func newSuccessPage(t *testing.T) *successPage {
 }
 
 // checkVisitedOnce fails unless the shopper arrives at the success page exactly once.
-func (p *successPage) checkVisitedOnce(b *tab) {
+func (s *successPage) checkVisitedOnce(b *tab) {
 	b.t.Helper()
-	until(b.t, waitTimeout, "the shopper arrives at the success page", func() bool { return p.count.Load() > 0 })
-	b.do(chromedp.WaitVisible(chromedp.CSS("#thanks")), chromedp.Sleep(waitTimeout/60))
-	if got := p.count.Load(); got != 1 {
+	until(b.t, waitTimeout, "the shopper arrives at the success page", func() bool { return s.count.Load() > 0 })
+	b.do(chromedp.WaitVisible(chromedp.CSS("#thanks")), chromedp.Sleep(time.Second)) // in which a second visit would follow
+	if got := s.count.Load(); got != 1 {
 		b.t.Errorf("the success page was visited %d times, want once", got)
 	}
 }
@@ -64,19 +65,19 @@ func (p *successPage) checkVisitedOnce(b *tab) {
 // stream. The page must update afterwards, and lead to the shop once (C67).
 func TestFrozen_tab_updates_afterwards(t *testing.T) {
 	site := newDemoSite(t)
-	openTab := func(t *testing.T, s *successPage) (*tab, *backgroundTab) {
+	openTab := func(t *testing.T, s *successPage) (*tab, *backgroundPayment) {
 		b := open(t, screens[0])
 		b.addInitScript(fastIntervals)
 		b.addInitScript(`document.addEventListener("freeze", () => window.frozen = true)`)
-		return b, &backgroundTab{site.in(t), s}
+		return b, &backgroundPayment{site.in(t), s}
 	}
 	t.Run("paid_while_frozen", func(t *testing.T) {
 		s := newSuccessPage(t)
-		tab, w := openTab(t, s)
-		w.visit(tab)
+		tab, payment := openTab(t, s)
+		payment.visit(tab)
 		tab.freeze()
-		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
-		w.shop().waitStatus(idOf(w.page), api.StatusPaid, waitTimeout)
+		payment.shop().simulate(idOf(payment.page), api.SimulateExact, api.SimulateConfirm)
+		payment.shop().waitStatus(idOf(payment.page), api.StatusPaid, waitTimeout)
 		if got := tab.text("#st"); got != "Waiting for your payment" {
 			t.Errorf("a frozen page shows %q", got)
 		}
@@ -86,11 +87,11 @@ func TestFrozen_tab_updates_afterwards(t *testing.T) {
 	})
 	t.Run("expired_while_frozen", func(t *testing.T) {
 		s := newSuccessPage(t)
-		tab, w := openTab(t, s)
-		w.visit(tab)
+		tab, payment := openTab(t, s)
+		payment.visit(tab)
 		tab.freeze()
-		w.advance(3600)
-		w.shop().waitStatus(idOf(w.page), api.StatusExpired, waitTimeout)
+		payment.advance(3600)
+		payment.shop().waitStatus(idOf(payment.page), api.StatusExpired, waitTimeout)
 		tab.setLifecycle(page.SetWebLifecycleStateStateActive)
 		tab.waitFor("#st", "The held price has run out", nil)
 		if s.count.Load() != 0 {
@@ -99,13 +100,13 @@ func TestFrozen_tab_updates_afterwards(t *testing.T) {
 		tab.checkConsole()
 	})
 	t.Run("seconds_left_come_from_the_server", func(t *testing.T) {
-		tab, w := openTab(t, newSuccessPage(t))
-		w.visit(tab)
+		tab, payment := openTab(t, newSuccessPage(t))
+		payment.visit(tab)
 		tab.freeze()
-		w.advance(610)
+		payment.advance(610)
 		tab.setLifecycle(page.SetWebLifecycleStateStateActive)
-		until(t, waitTimeout, "the clock shows less than five minutes", func() bool { return w.shownSeconds(tab) <= 290 })
-		if got := w.shownSeconds(tab); got < 230 {
+		until(t, waitTimeout, "the clock shows less than five minutes", func() bool { return payment.shownSeconds(tab) <= 290 })
+		if got := payment.shownSeconds(tab); got < 230 {
 			t.Errorf("the clock shows %d seconds, want at least 230", got)
 		}
 		tab.waitFor("#say", "Five minutes left at this price.", nil)
@@ -113,12 +114,12 @@ func TestFrozen_tab_updates_afterwards(t *testing.T) {
 	})
 	t.Run("paid_while_offline", func(t *testing.T) {
 		s := newSuccessPage(t)
-		tab, w := openTab(t, s)
+		tab, payment := openTab(t, s)
 		tab.blockURLs("*://*:*/invoice/*/live*") // an open stream survives offline emulation, which affects new requests only
-		w.visit(tab)
+		payment.visit(tab)
 		tab.setOffline(true)
-		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
-		w.shop().waitStatus(idOf(w.page), api.StatusPaid, waitTimeout)
+		payment.shop().simulate(idOf(payment.page), api.SimulateExact, api.SimulateConfirm)
+		payment.shop().waitStatus(idOf(payment.page), api.StatusPaid, waitTimeout)
 		if got := get(tab, chromedp.Evaluate[string](`fetch(live.dataset.self).then(() => "online", () => "offline")`, chromedp.EvalAwaitPromise)); got != "offline" {
 			t.Fatalf("the tab is %s", got)
 		}
@@ -130,18 +131,18 @@ func TestFrozen_tab_updates_afterwards(t *testing.T) {
 	})
 	t.Run("paid_without_a_stream", func(t *testing.T) {
 		s := newSuccessPage(t)
-		tab, w := openTab(t, s)
+		tab, payment := openTab(t, s)
 		tab.blockURLs("*://*:*/invoice/*/live*")
-		w.visit(tab)
-		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
+		payment.visit(tab)
+		payment.shop().simulate(idOf(payment.page), api.SimulateExact, api.SimulateConfirm)
 		s.checkVisitedOnce(tab)
 	})
 	t.Run("stays_after_the_button", func(t *testing.T) {
 		s := newSuccessPage(t)
-		tab, w := open(t, screens[0]), &backgroundTab{site.in(t), s}
+		tab, payment := open(t, screens[0]), &backgroundPayment{site.in(t), s}
 		tab.addInitScript(manualSeconds)
-		w.visit(tab)
-		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
+		payment.visit(tab)
+		payment.shop().simulate(idOf(payment.page), api.SimulateExact, api.SimulateConfirm)
 		tab.waitFor("#st", "Paid. Thank you.", nil)
 		tab.do(chromedp.WaitVisible(chromedp.CSS("#stay")))
 		get(tab, chromedp.Evaluate[any](`beats.forEach(beat => beat())`))
@@ -153,21 +154,22 @@ func TestFrozen_tab_updates_afterwards(t *testing.T) {
 		if got := get(tab, chromedp.Evaluate[int](`beats.size`)); got != 0 {
 			t.Errorf("%d countdowns are running, want none", got)
 		}
-		if got := tab.attribute("#return", "href"); got != s.url+"?invoice="+idOf(w.page) || s.count.Load() != 0 {
+		if got := tab.attribute("#return", "href"); got != s.url+"?invoice="+idOf(payment.page) || s.count.Load() != 0 {
 			t.Errorf("the button leads to %q, and the success page was visited %d times", got, s.count.Load())
 		}
 	})
 }
 
-// backgroundTab is a payment with a success page that counts visits.
-type backgroundTab struct {
+// backgroundPayment is an invoice with a success page that counts visits.
+type backgroundPayment struct {
 	*demoSite
 	thanks *successPage
 }
 
-func (w *backgroundTab) visit(b *tab) {
+// visit creates the invoice, and visits its page.
+func (p *backgroundPayment) visit(b *tab) {
 	b.t.Helper()
-	paying(func(r *api.InvoiceRequest) { r.URLSuccess = w.thanks.url })(b, w.demoSite)
+	paying(func(r *api.InvoiceRequest) { r.URLSuccess = p.thanks.url })(b, p.demoSite)
 	b.waitFor("#clock", ":", nil)
 }
 
@@ -179,21 +181,22 @@ func (b *tab) freeze() {
 }
 
 // advance advances the invoice's clock.
-func (w *backgroundTab) advance(seconds int64) {
-	w.t.Helper()
-	err := w.shop().client.Simulate(w.t.Context(), idOf(w.page), api.SimulateRequest{Action: api.SimulateClock, Seconds: seconds})
+func (p *backgroundPayment) advance(seconds int64) {
+	p.t.Helper()
+	err := p.shop().client.Simulate(p.t.Context(), idOf(p.page), api.SimulateRequest{Action: api.SimulateClock, Seconds: seconds})
 	if err != nil {
-		w.t.Fatal(err)
+		p.t.Fatal(err)
 	}
 }
 
-// shownSeconds returns the number of seconds that the page's clock shows.
-func (w *backgroundTab) shownSeconds(b *tab) int {
+// shownSeconds returns the number of seconds that the page's clock shows. If it shows no time,
+// the number is very large, so that a test waits on.
+func (p *backgroundPayment) shownSeconds(b *tab) int {
 	b.t.Helper()
 	minutes, seconds, found := strings.Cut(b.text("#clock"), ":")
 	m, err := strconv.Atoi(minutes)
-	s, err2 := strconv.Atoi(seconds)
-	if !found || err != nil || err2 != nil {
+	s, secondsErr := strconv.Atoi(seconds)
+	if !found || err != nil || secondsErr != nil {
 		return 1 << 20
 	}
 	return 60*m + s

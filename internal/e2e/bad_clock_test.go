@@ -44,7 +44,7 @@ type clockedService struct {
 
 func newClockedService(t *testing.T) *clockedService {
 	t.Helper()
-	service := &clockedService{t: t, store: storagetest.SQLite(t), clock: clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC))}
+	service := &clockedService{t: t, store: storagetest.SQLite(t), clock: clocktest.New(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC))}
 	service.net = simnet.New(service.store, service.clock.Now)
 	fixed, err := rates.ParseFixed("BTC-EUR=80000,EUR-USD=1.08", "fixed")
 	service.must(err)
@@ -58,7 +58,7 @@ func newClockedService(t *testing.T) *clockedService {
 		Invoices: service.invoices, Merchants: merchants, Nonces: service.store, Simnet: service.net, Proofs: service.proofs(),
 		BaseURL: "http://shop.example", Prices: merchant.NewPrices(nil, "1000000"), Limits: server.Limits{PerKey: 20, PerAddress: 10}, Now: service.clock.Now, Log: log,
 	})
-	m, err := merchants.First(t.Context(), "Shop")
+	m, err := merchants.EnsureFirst(t.Context(), "Shop")
 	service.must(err)
 	secret, key, err := keys.NewTestKey(rand.Reader, keys.BTC)
 	service.must(err)
@@ -75,9 +75,9 @@ func newClockedService(t *testing.T) *clockedService {
 
 // proofs returns a keyring with a signing key.
 func (s *clockedService) proofs() *proof.Keyring {
-	keys := proof.NewKeyring(s.store, s.clock.Now)
-	s.must(keys.Ensure(s.t.Context()))
-	return keys
+	keyring := proof.NewKeyring(s.store, s.clock.Now)
+	s.must(keyring.Ensure(s.t.Context()))
+	return keyring
 }
 
 // newWatcher returns a watcher that acts as another process with the given lease holder.
@@ -88,6 +88,7 @@ func (s *clockedService) newWatcher(holder string) *watcher.Watcher {
 	})
 }
 
+// must ends the test if there is an error.
 func (s *clockedService) must(err error) {
 	s.t.Helper()
 	if err != nil {
@@ -103,6 +104,7 @@ func (s *clockedService) scan() {
 	s.expire()
 }
 
+// expire runs one step of the expirer.
 func (s *clockedService) expire() {
 	s.t.Helper()
 	_, err := s.invoices.Expire(s.t.Context(), 100)

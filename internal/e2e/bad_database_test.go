@@ -112,7 +112,7 @@ func (c *creators) checkInvoices() {
 	owner := map[string]string{}
 	for _, inv := range c.created {
 		for _, a := range inv.Addresses {
-			if other, twice := owner[a.Address]; twice && other != inv.ForeignID {
+			if other, isRepeated := owner[a.Address]; isRepeated && other != inv.ForeignID {
 				c.t.Errorf("invoices %s and %s share %s", other, inv.ForeignID, a.Address)
 			}
 			owner[a.Address] = inv.ForeignID

@@ -63,25 +63,25 @@ func withPassword(n *bitcointest.Node) string {
 	return scheme + "://" + n.User + ":" + n.Password + "@" + rest
 }
 
-// shopOn starts the whole program on a database of its own with a node to watch, and returns it
+// startShop starts the whole program on a database of its own with a node to watch, and returns it
 // with an API key.
-func shopOn(t *testing.T, c coin, n *bitcointest.Node) (*process, merchant.Key) {
+func startShop(t *testing.T, c coin, n *bitcointest.Node) (*process, merchant.Key) {
 	t.Helper()
-	return shopIn(t, t.TempDir(), c, n)
+	return startShopIn(t, t.TempDir(), c, n)
 }
 
-// shopIn does the same as shopOn with the data in a folder.
-func shopIn(t *testing.T, folder string, c coin, n *bitcointest.Node) (*process, merchant.Key) {
+// startShopIn does the same as startShop with the data in a folder.
+func startShopIn(t *testing.T, folder string, c coin, n *bitcointest.Node) (*process, merchant.Key) {
 	t.Helper()
-	p := programIn(t, folder, append(c.settings(n), "CHEQUER_STOREFRONT=on", "CHEQUER_SHOP_NAME=Atelier Nord")...)
+	p := newProcess(t, folder, append(c.settings(n), "CHEQUER_STOREFRONT=on", "CHEQUER_SHOP_NAME=Atelier Nord")...)
 	key := p.addWallet(c)
 	p.serve()
 	p.waitScanned()
 	return p, key
 }
 
-// programIn returns the whole program, not started, with its data in a folder.
-func programIn(t *testing.T, folder string, settings ...string) *process {
+// newProcess returns the whole program, not started, with its data in a folder.
+func newProcess(t *testing.T, folder string, settings ...string) *process {
 	t.Helper()
 	listen := freePort(t)
 	return &process{t: t, url: "http://" + listen, environ: append(append(os.Environ(),
@@ -108,6 +108,7 @@ type health struct {
 	Fault   string `json:"fault"`
 }
 
+// health returns the state of the watched network, or false if the program does not answer or watches none.
 func (p *process) health() (health, bool) {
 	response, err := http.Get(p.url + "/readyz")
 	if err != nil {
@@ -150,6 +151,7 @@ func (c coin) pay(t *testing.T, n *bitcointest.Node, r api.Resource, amount stri
 	return n.Send(t, c.output(t, n, r, amount))
 }
 
+// output returns an output of an amount to the address of an invoice's first method.
 func (c coin) output(t *testing.T, n *bitcointest.Node, r api.Resource, amount string) chaintest.Output {
 	t.Helper()
 	_, script, err := keys.ParseAddress(r.PaymentMethods[0].Address, c.kind, keys.Regtest)
@@ -166,7 +168,7 @@ func TestReal_coins_pay_an_invoice(t *testing.T) {
 		t.Run(coin.name, func(t *testing.T) {
 			t.Parallel()
 			node := coin.start(t)
-			process, key := shopOn(t, coin, node)
+			process, key := startShop(t, coin, node)
 			shop := newShop(t, process.url, key)
 			tab := open(t, screens[0])
 			id := idOf(tab.createInvoice(process.url, "12,50"))
@@ -216,34 +218,34 @@ func TestReal_coins_pay_an_invoice(t *testing.T) {
 // TestReal_coins_are_found_after_downtime stops the program while payments arrive, and kills it again
 // while it catches up.
 func TestReal_coins_are_found_after_downtime(t *testing.T) {
-	for _, c := range coins {
-		t.Run(c.name, func(t *testing.T) {
+	for _, coin := range coins {
+		t.Run(coin.name, func(t *testing.T) {
 			t.Parallel()
-			n := c.start(t)
-			p, key := shopOn(t, c, n)
-			s := newShop(t, p.url, key)
+			node := coin.start(t)
+			process, key := startShop(t, coin, node)
+			shop := newShop(t, process.url, key)
 			var ids []string
 			for range 3 {
-				ids = append(ids, s.createInvoice())
+				ids = append(ids, shop.createInvoice())
 			}
 			invoices := map[string]api.Resource{}
 			for _, id := range ids {
-				invoices[id] = s.invoice(id)
+				invoices[id] = shop.invoice(id)
 			}
-			p.kill()
+			process.kill()
 			for _, id := range ids {
-				n.Mine(t, c.pay(t, n, invoices[id], invoices[id].PaymentMethods[0].DueAmount))
-				n.MineBlocks(t, 2)
+				node.Mine(t, coin.pay(t, node, invoices[id], invoices[id].PaymentMethods[0].DueAmount))
+				node.MineBlocks(t, 2)
 			}
 			for range 3 { // in the middle of catching up, or just after it
-				p.serve()
-				p.kill()
+				process.serve()
+				process.kill()
 			}
-			n.MineBlocks(t, 4)
-			p.serve()
+			node.MineBlocks(t, 4)
+			process.serve()
 			for _, id := range ids {
-				s.waitStatus(id, api.StatusPaid, waitTimeout)
-				if got := len(s.invoice(id).Payments); got != 1 {
+				shop.waitStatus(id, api.StatusPaid, waitTimeout)
+				if got := len(shop.invoice(id).Payments); got != 1 {
 					t.Errorf("%d payments are recorded, want 1", got)
 				}
 			}
@@ -257,7 +259,7 @@ func TestReal_coins_are_taken_back(t *testing.T) {
 		t.Run(coin.name, func(t *testing.T) {
 			t.Parallel()
 			node := coin.start(t)
-			p, key := shopOn(t, coin, node)
+			p, key := startShop(t, coin, node)
 			shop := newShop(t, p.url, key)
 
 			replaced := shop.createInvoice()
@@ -298,7 +300,7 @@ func TestReal_coins_are_taken_back(t *testing.T) {
 // newest when the invoice was created.
 func TestReal_coins_older_than_the_invoice(t *testing.T) {
 	t.Parallel()
-	c := coins[1]
+	coin := coins[1]
 	account, err := keys.Parse(tpub, keys.BTC, keys.Regtest, "")
 	if err != nil {
 		t.Fatal(err)
@@ -310,29 +312,29 @@ func TestReal_coins_older_than_the_invoice(t *testing.T) {
 	for name, blocksAbove := range map[string]int{"in_the_removed_block": 0, "in_an_earlier_block": 5} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := c.start(t)
-			tx := n.Send(t, chaintest.Output{Script: script, Amount: money.MustParse("0.0002", money.BTC)})
-			n.Mine(t, tx)
-			n.MineBlocks(t, blocksAbove)
-			p, key := shopOn(t, c, n)
-			s := newShop(t, p.url, key)
-			id := s.createInvoice()
+			node := coin.start(t)
+			tx := node.Send(t, chaintest.Output{Script: script, Amount: money.MustParse("0.0002", money.BTC)})
+			node.Mine(t, tx)
+			node.MineBlocks(t, blocksAbove)
+			process, key := startShop(t, coin, node)
+			shop := newShop(t, process.url, key)
+			id := shop.createInvoice()
 			old := func() bool {
-				r := s.invoice(id)
+				r := shop.invoice(id)
 				return r.Status == api.StatusCreated && len(r.Payments) == 1 && r.Payments[0].State == "old"
 			}
 			until(t, waitTimeout, "the earlier payment has the state old", old)
 			if blocksAbove == 0 {
-				n.Fork(t, 1, tx)
+				node.Fork(t, 1, tx)
 			} else {
-				n.Fork(t, 1)
+				node.Fork(t, 1)
 			}
-			tip := n.Tip(t).Height
-			until(t, waitTimeout, "the fork is scanned", func() bool { h, _ := p.health(); return h.Tip == tip })
-			n.MineBlocks(t, 2)
-			until(t, waitTimeout, "more is scanned", func() bool { h, _ := p.health(); return h.Tip == tip+2 })
+			tip := node.Tip(t).Height
+			until(t, waitTimeout, "the fork is scanned", func() bool { h, _ := process.health(); return h.Tip == tip })
+			node.MineBlocks(t, 2)
+			until(t, waitTimeout, "the next blocks are scanned", func() bool { h, _ := process.health(); return h.Tip == tip+2 })
 			if !old() {
-				t.Errorf("the invoice is %+v, want a payment in the state old", s.invoice(id))
+				t.Errorf("the invoice is %+v, want a payment in the state old", shop.invoice(id))
 			}
 		})
 	}

@@ -63,6 +63,7 @@ type tab struct {
 	traffic *traffic // nil until traffic is counted
 }
 
+// open opens a tab of a screen, which is closed when the test ends.
 func open(t *testing.T, s screen, options ...chromedp.ContextOption) *tab {
 	t.Helper()
 	programtest.RequireProgram(t, "chromium")
@@ -127,6 +128,7 @@ func (b *tab) checkConsole() {
 	}
 }
 
+// check ends the test if there is an error.
 func (b *tab) check(err error) {
 	b.t.Helper()
 	if err != nil {
@@ -134,6 +136,7 @@ func (b *tab) check(err error) {
 	}
 }
 
+// do runs actions one after another.
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, waitTimeout)
@@ -141,6 +144,7 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.check(chromedp.Do(ctx, steps...))
 }
 
+// visit loads a page.
 func (b *tab) visit(url string) { b.t.Helper(); b.do(chromedp.Navigate(url)) }
 
 // text returns the text of the first matching element, or "" if there is none, because the page may be
@@ -157,6 +161,7 @@ func (b *tab) attribute(selector, name string) string {
 	return r.Value
 }
 
+// click clicks the first matching element when it is visible.
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	b.do(chromedp.Click(chromedp.CSS(selector)))
@@ -179,8 +184,8 @@ func (b *tab) send(selector string) {
 	})
 }
 
-// waitFor waits until an element's text contains words. Without scripts, again reloads the page by
-// its link as a shopper would.
+// waitFor waits until an element's text contains words. Between two looks it calls reload, unless
+// that is nil; without scripts a page changes only when it is loaded again.
 func (b *tab) waitFor(selector, words string, reload func()) {
 	b.t.Helper()
 	deadline := time.Now().Add(waitTimeout)

@@ -28,10 +28,11 @@ type badNode struct {
 	targets []string // addresses for which it invents payments
 }
 
-// nodeFaults are the faults of a badNode.
+// nodeFaults are the faults of a badNode. Invented payments are listed twice, to be chosen twice as often.
 var nodeFaults = []string{"fails", "nonsense", "busy", "slow", "cut", "hides logs", "hides receipts", "other chain", "null", "half", "makes up", "makes up"}
 
-func (b *badNode) set(change func()) {
+// withLock calls a function that reads or changes the node.
+func (b *badNode) withLock(change func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	change()
@@ -40,7 +41,7 @@ func (b *badNode) set(change func()) {
 // ServeHTTP implements http.Handler.
 func (b *badNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var fault string
-	b.set(func() { fault = b.fault })
+	b.withLock(func() { fault = b.fault })
 	body, _ := io.ReadAll(r.Body)
 	switch fault {
 	case "fails":
@@ -99,6 +100,7 @@ func (b *badNode) falsify(fault string, body, text []byte) []byte {
 	return text
 }
 
+// arrayOf returns a JSON array of one element.
 func arrayOf(element []byte) []byte { return fmt.Appendf(nil, "[%s]", element) }
 
 // falseResult returns the result that the node returns in place of the correct one.
@@ -125,7 +127,7 @@ func (b *badNode) falseResult(fault, method string, result json.RawMessage) (fal
 // inventPayments adds invented payments to correct logs: with the index of a correct log, or with another.
 func (b *badNode) inventPayments(result json.RawMessage) (falseResult json.RawMessage) {
 	var targets []string
-	b.set(func() { targets = b.targets })
+	b.withLock(func() { targets = b.targets })
 	list := []map[string]any{}
 	_ = json.Unmarshal(result, &list)
 	for i, log := range list {
@@ -191,21 +193,22 @@ func TestChaos_of_tokens(t *testing.T) {
 		chaos.serve()
 	}
 	chaos.base.Mine(t, chaos.pending...)
-	mine(t, chaos.base, 40)
+	mine(t, chaos.base, 40) // more than the 30 confirmations that Base requires
 	tip := chaos.base.Height(t)
 	until(t, 2*waitTimeout, "all is scanned", func() bool { return chaos.scannedHeight("base") == tip })
-	transfers := 0
+	price, transfers := big.NewInt(12_500_000), 0 // 12.50 euros, in units of EURC
 	for id, want := range chaos.onChain() {
 		sum := new(big.Int)
 		for _, units := range want {
 			sum.Add(sum, units)
 		}
-		checkInvoice(t, chaos.shop, id, want, sum.Cmp(big.NewInt(12_500_000)) >= 0)
+		checkInvoice(t, chaos.shop, id, want, sum.Cmp(price) >= 0)
 		transfers += len(want)
 	}
 	t.Logf("%d actions, %d transfers to %d invoices", len(chaos.actions), transfers, len(chaos.invoices))
 }
 
+// serveHandler serves a handler until the test ends, and returns its address.
 func serveHandler(t *testing.T, h http.Handler) (url string) {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -218,7 +221,7 @@ func (c *tokenChaos) createInvoice() {
 	c.invoices = append(c.invoices, id)
 	c.owners[due.Script] = id
 	for _, b := range c.nodes {
-		b.set(func() { b.targets = append(b.targets[:len(b.targets):len(b.targets)], due.Script) })
+		b.withLock(func() { b.targets = append(b.targets[:len(b.targets):len(b.targets)], due.Script) })
 	}
 }
 
@@ -254,10 +257,10 @@ func (c *tokenChaos) actRandomly() {
 		c.reorganise([]int{1, 3, 6, 20}[random.IntN(4)])
 	case 9, 10:
 		for _, b := range c.nodes {
-			b.set(func() { b.fault = "" })
+			b.withLock(func() { b.fault = "" })
 		}
 		b, fault := c.nodes[random.IntN(len(c.nodes))], nodeFaults[random.IntN(len(nodeFaults))]
-		b.set(func() { b.fault = fault })
+		b.withLock(func() { b.fault = fault })
 		c.actions = append(c.actions, fault)
 	case 11:
 		if c.running && random.IntN(2) == 0 {

@@ -59,14 +59,14 @@ type chaos struct {
 // TestChaos_of_coins pays, replaces, double spends, mines, reorganises and kills at random. At the end each
 // invoice must have exactly the payments of the best chain.
 func TestChaos_of_coins(t *testing.T) {
-	for _, c := range coins {
-		t.Run(c.name, func(t *testing.T) {
+	for _, coin := range coins {
+		t.Run(coin.name, func(t *testing.T) {
 			t.Parallel()
 			random := newRandom(t)
-			n := c.start(t)
-			p, key := shopOn(t, c, n)
+			node := coin.start(t)
+			process, key := startShop(t, coin, node)
 			run := &chaos{
-				t: t, random: random, coin: c, node: n, process: p, running: true, shop: newShop(t, p.url, key),
+				t: t, random: random, coin: coin, node: node, process: process, running: true, shop: newShop(t, process.url, key),
 				scripts: map[string]string{}, due: map[string]string{},
 			}
 			defer func() {
@@ -77,11 +77,11 @@ func TestChaos_of_coins(t *testing.T) {
 			for range 4 {
 				run.createInvoice()
 			}
-			for end := time.Now().Add(chaosDuration); time.Now().Before(end) && n.Tip(t).Height < 400; {
+			for end := time.Now().Add(chaosDuration); time.Now().Before(end) && node.Tip(t).Height < 400; {
 				run.actRandomly()
 			}
 			run.settle()
-			run.compare()
+			run.checkPayments()
 		})
 	}
 }
@@ -250,8 +250,8 @@ func satoshis(t *testing.T, coins json.Number) *big.Int {
 	return units.Num()
 }
 
-// compare fails if an invoice has other payments than the best chain.
-func (c *chaos) compare() {
+// checkPayments fails if an invoice has other payments than the best chain.
+func (c *chaos) checkPayments() {
 	chain, transfers := c.onChain(), 0
 	for _, id := range c.invoices {
 		want, due := chain[id], money.MustParse(c.due[id], c.node.Asset().Currency).Minor()

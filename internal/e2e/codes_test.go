@@ -19,11 +19,11 @@ func TestCodes_can_be_read_small(t *testing.T) {
 	for _, dark := range []bool{false, true} {
 		s := screen{name: "small_code", width: 390, height: 844, dark: dark}
 		t.Run(nameWithScheme(s), func(t *testing.T) {
-			w, tab := site.in(t), open(t, s)
+			site, tab := site.in(t), open(t, s)
 			tab.reframe(s, 1)
-			paying(nil)(tab, w)
+			paying(nil)(tab, site)
 			read := 0
-			for i, m := range w.shop().invoice(idOf(w.page)).PaymentMethods {
+			for i, m := range site.shop().invoice(idOf(site.page)).PaymentMethods {
 				id := fmt.Sprintf("m%d", i+1)
 				if got := tab.value("#" + id); got != m.CryptoCurrency {
 					t.Fatalf("%s is %s, not %s", id, got, m.CryptoCurrency)
@@ -32,7 +32,7 @@ func TestCodes_can_be_read_small(t *testing.T) {
 				codes := map[string]string{fmt.Sprintf("section:has(#%s-address) .qr svg", id): m.PaymentCode}
 				if m.AddressCode != "" {
 					codes[fmt.Sprintf("section:has(#%s-address) .qr svg", id)] = m.AddressCode
-					tab.withAmount(id)
+					tab.showAmountCode(id)
 					codes[fmt.Sprintf("#%s-more .qr svg", id)] = m.PaymentCode
 				}
 				for selector, want := range codes {

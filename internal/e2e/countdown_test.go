@@ -49,7 +49,7 @@ func TestCountdown_ignores_the_time_of_day(t *testing.T) {
 		requests := get(tab, chromedp.Evaluate[[]int](`(() => {
 			let asked = 0;
 			const real = fetch;
-			window.fetch = (...what) => { asked++; return real(...what); };
+			window.fetch = (...request) => { asked++; return real(...request); };
 			ticks.forEach(tick => tick());
 			const before = asked;
 			shift = 600e3;

@@ -37,8 +37,8 @@ func newCrawler(t *testing.T, base, program string) *crawler {
 	}}
 }
 
-// path returns a path of the program with the base path.
-func (c *crawler) path(below string) string { return c.base.Path + below }
+// path returns the public path of a path of the program.
+func (c *crawler) path(programPath string) string { return c.base.Path + programPath }
 
 // target returns the address that the proxy requests from the program.
 func (c *crawler) target(path string) string { return "http://" + c.base.Host + path }
@@ -78,18 +78,18 @@ func (c *crawler) visit(path string, status int) {
 	c.examine(path, response)
 }
 
-// post sends a form, and follows the redirect or examines the response.
-func (c *crawler) post(path string, form url.Values) (leadsTo string) {
+// post sends a form, follows the redirect, and examines the response.
+func (c *crawler) post(path string, form url.Values) (location string) {
 	c.t.Helper()
 	response := c.send(http.MethodPost, path, form)
-	to := response.Header.Get("Location")
+	location = response.Header.Get("Location")
 	if response.StatusCode == http.StatusSeeOther {
-		c.checkLink("POST "+path, to)
-		delete(c.seen, to) // the form has changed the page
-		c.visit(to, http.StatusOK)
+		c.checkLink("POST "+path, location)
+		delete(c.seen, location) // the form has changed the page
+		c.visit(location, http.StatusOK)
 	}
 	c.examine("POST "+path, response)
-	return to
+	return location
 }
 
 // createInvoice sends the storefront's form and returns the path of the invoice's page.
@@ -111,8 +111,8 @@ func (c *crawler) simulate(page, action string) {
 	c.post(page+"/simulate", url.Values{"action": {action}})
 }
 
-// linking lists the attributes that contain an address for the browser or a script.
-var linking = []string{"href", "src", "action", "formaction", "data-self", "data-stream"}
+// linkAttributes are the attributes that contain an address for the browser or a script.
+var linkAttributes = []string{"href", "src", "action", "formaction", "data-self", "data-stream"}
 
 // examine reads a response, checks its links and visits them.
 func (c *crawler) examine(where string, response *http.Response) {
@@ -140,7 +140,7 @@ func (c *crawler) examine(where string, response *http.Response) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	for _, name := range linking {
+	for _, name := range linkAttributes {
 		for _, element := range page.Find("[" + name + "]").EachIter() {
 			c.follow(where, element, name)
 		}

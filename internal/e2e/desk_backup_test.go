@@ -15,8 +15,8 @@ import (
 // TestDesk_backup downloads a backup at the desk, and restores it into another data directory.
 func TestDesk_backup(t *testing.T) {
 	t.Parallel()
-	o := newFirstRunDesk(t)
-	owner := newDeskClient(t, o.link, "Maren")
+	desk := newFirstRunDesk(t)
+	owner := newDeskClient(t, desk.link, "Maren")
 	form := owner.read(deskShop+"/backup").Find("input[name=form]").AttrOr("value", "")
 	answer := owner.send(deskShop+"/backup", "form", form, "passphrase", deskPassword, "repeated", deskPassword)
 	defer answer.Body.Close()

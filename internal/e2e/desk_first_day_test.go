@@ -30,20 +30,20 @@ func (d *firstDay) fill(selector, text string) {
 	d.typeInto(selector, text)
 }
 
-// byPasskey creates the owner account with a passkey.
-func byPasskey(d *firstDay, o firstRunDesk) {
+// createByPasskey creates the owner account with a passkey.
+func createByPasskey(d *firstDay, desk firstRunDesk) {
 	d.t.Helper()
 	d.addAuthenticator()
-	d.visit(o.link)
+	d.visit(desk.link)
 	d.fill("#name", "Maren")
 	d.press("form[data-passkey] button")
 }
 
-// byPassword creates the owner account with a password and a code, without JavaScript.
-func byPassword(d *firstDay, o firstRunDesk) {
+// createByPassword creates the owner account with a password and a code, without JavaScript.
+func createByPassword(d *firstDay, desk firstRunDesk) {
 	d.t.Helper()
-	d.visit(o.url + "/desk/start")
-	d.fill("#token", o.link)
+	d.visit(desk.url + "/desk/start")
+	d.fill("#token", desk.link)
 	d.press("#paste button")
 	d.fill("#name", "Maren")
 	d.fill("#password", deskPassword)
@@ -54,9 +54,10 @@ func byPassword(d *firstDay, o firstRunDesk) {
 	d.press("form button")
 }
 
-// An owner comes from the link that an empty server prints to a page with the first address of the owner's wallet, in a
-// few steps and in the browser alone. The machine's part of these steps is short, so that the count of steps is the
-// measure of the first day. The server has no access to a network here; the steps are the same with one.
+// TestDesk_first_day follows an owner from the link that an empty server prints to a payment page with an address of
+// the owner's wallet, in the browser alone. It limits the numbers of clicks and fields, because they, and not the
+// waiting for the machine, make a first day long. The server has no access to a network here; with one the steps are
+// the same.
 func TestDesk_first_day(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -65,14 +66,14 @@ func TestDesk_first_day(t *testing.T) {
 		start          func(*firstDay, firstRunDesk)
 		clicks, fields int
 	}{
-		{"by passkey", false, byPasskey, 11, 4},
-		{"without JavaScript", true, byPassword, 13, 7},
+		{"by passkey", false, createByPasskey, 11, 4},
+		{"without JavaScript", true, createByPassword, 13, 7},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			o := newFirstRunDesk(t, "CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_RATES=fixed:BTC-EUR=86420.00,EUR-USD=1.08")
+			desk := newFirstRunDesk(t, "CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_RATES=fixed:BTC-EUR=86420.00,EUR-USD=1.08")
 			d := &firstDay{tab: openAlone(t, screen{width: 1280, height: 900, noJS: tt.noJS})}
-			tt.start(d, o)
+			tt.start(d, desk)
 			d.waitFor("h1", "Your shop", nil)
 			d.press("main form .go")
 			d.waitFor("h1", "Your account", nil)

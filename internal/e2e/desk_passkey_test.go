@@ -11,32 +11,32 @@ import (
 // failed.
 const recordPasskeys = `(() => {
 	if (!navigator.credentials) return;
-	const get = navigator.credentials.get.bind(navigator.credentials), note = text => sessionStorage.calls = (sessionStorage.calls || "") + text + " ";
+	const get = navigator.credentials.get.bind(navigator.credentials), record = text => sessionStorage.calls = (sessionStorage.calls || "") + text + " ";
 	navigator.credentials.get = call => {
-		note(call.mediation || "modal");
-		return get(call).catch(e => { note(e.name); throw e; });
+		record(call.mediation || "modal");
+		return get(call).catch(e => { record(e.name); throw e; });
 	};
 })()`
 
-// calls returns what recordPasskeys has recorded.
-func (b *tab) calls() string {
+// passkeyCalls returns what recordPasskeys has recorded.
+func (b *tab) passkeyCalls() string {
 	b.t.Helper()
 	return get(b, chromedp.Evaluate[string](`sessionStorage.calls || ""`))
 }
 
-// signedOutWithPasskey returns a tab that has created an account with a passkey and is about to sign out, and its authenticator.
-func signedOutWithPasskey(t *testing.T) (*tab, webauthn.AuthenticatorID) {
+// signedInWithPasskey returns a tab that has created an account with a passkey and is signed in, and its authenticator.
+func signedInWithPasskey(t *testing.T) (*tab, webauthn.AuthenticatorID) {
 	t.Helper()
-	o := newFirstRunDesk(t)
+	desk := newFirstRunDesk(t)
 	tab := openAlone(t, screen{width: 390, height: 844})
-	finger := tab.addAuthenticator()
-	tab.visit(o.link)
+	authenticator := tab.addAuthenticator()
+	tab.visit(desk.link)
 	tab.waitFor("h1", "Create the owner account", nil)
 	tab.typeInto("#name", "Maren")
 	tab.click("form[data-passkey] button")
 	tab.waitFor("h1", "Your shop", nil)
 	tab.addInitScript(recordPasskeys)
-	return tab, finger
+	return tab, authenticator
 }
 
 // signOut signs out by the menu of the desk.
@@ -49,10 +49,10 @@ func (b *tab) signOut() {
 // The sign-in page asks for a passkey in the field for the name. Choosing one signs in without the button.
 func TestDesk_signin_suggests_passkeys(t *testing.T) {
 	t.Parallel()
-	tab, _ := signedOutWithPasskey(t)
+	tab, _ := signedInWithPasskey(t)
 	tab.signOut()
 	tab.waitFor("h1", "Overview", nil)
-	if got := tab.calls(); got != "conditional " {
+	if got := tab.passkeyCalls(); got != "conditional " {
 		t.Errorf("calls for a passkey: %q", got)
 	}
 	tab.checkConsole()
@@ -61,15 +61,15 @@ func TestDesk_signin_suggests_passkeys(t *testing.T) {
 // The button ends the ceremony of the field before it begins its own: browsers allow one at a time.
 func TestDesk_signin_has_one_ceremony_at_a_time(t *testing.T) {
 	t.Parallel()
-	tab, finger := signedOutWithPasskey(t)
-	tab.touch(finger, false)
+	tab, authenticator := signedInWithPasskey(t)
+	tab.touch(authenticator, false)
 	tab.signOut()
 	tab.waitFor("h1", "Sign in", nil)
-	until(t, waitTimeout, "the field asks for a passkey", func() bool { return tab.calls() == "conditional " })
-	tab.touch(finger, true)
+	until(t, waitTimeout, "the field asks for a passkey", func() bool { return tab.passkeyCalls() == "conditional " })
+	tab.touch(authenticator, true)
 	tab.click("form[data-passkey] button")
 	tab.waitFor("h1", "Overview", nil)
-	if got := tab.calls(); got != "conditional modal AbortError " && got != "conditional AbortError modal " {
+	if got := tab.passkeyCalls(); got != "conditional modal AbortError " && got != "conditional AbortError modal " {
 		t.Errorf("calls for a passkey: %q", got)
 	}
 	tab.checkConsole()
@@ -78,12 +78,12 @@ func TestDesk_signin_has_one_ceremony_at_a_time(t *testing.T) {
 // Without a passkey the page shows no error before the button is pressed, and the password stays usable.
 func TestDesk_signin_without_a_passkey(t *testing.T) {
 	t.Parallel()
-	tab, finger := signedOutWithPasskey(t)
-	_, err := chromedp.Call(tab.ctx, webauthn.ClearCredentials, webauthn.ClearCredentialsParams{AuthenticatorID: finger})
+	tab, authenticator := signedInWithPasskey(t)
+	_, err := chromedp.Call(tab.ctx, webauthn.ClearCredentials, webauthn.ClearCredentialsParams{AuthenticatorID: authenticator})
 	tab.check(err)
 	tab.signOut()
 	tab.waitFor("h1", "Sign in", nil)
-	until(t, waitTimeout, "the field asks for a passkey", func() bool { return tab.calls() != "" })
+	until(t, waitTimeout, "the field asks for a passkey", func() bool { return tab.passkeyCalls() != "" })
 	if got := tab.text("form[data-passkey] [role=alert]"); got != "" {
 		t.Errorf("before the button is pressed the page says %q", got)
 	}

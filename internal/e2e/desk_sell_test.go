@@ -12,11 +12,11 @@ import (
 )
 
 // changedMeanwhile sends the form of a product that another session has changed meanwhile.
-func changedMeanwhile(b *tab, w *demoSite) {
+func changedMeanwhile(b *tab, site *demoSite) {
 	b.t.Helper()
-	at := deskShop + "/products/coffee/edit"
-	signedIn("/products/coffee/edit")(b, w)
-	form := w.owner.read(at)
+	path := deskShop + "/products/coffee/edit"
+	signedIn("/products/coffee/edit")(b, site)
+	form := site.owner.read(path)
 	pairs := []string{}
 	form.Find("#edit [name]").Each(func(_ int, s *goquery.Selection) {
 		value := s.AttrOr("value", "")
@@ -31,9 +31,9 @@ func changedMeanwhile(b *tab, w *demoSite) {
 		}
 		pairs = append(pairs, s.AttrOr("name", ""), value)
 	})
-	w.owner.post(at, pairs...)
-	enter("#name", "Coffee of the day")(b, w)
-	press("#edit .go", "#price-error")(b, w)
+	site.owner.post(path, pairs...)
+	enter("#name", "Coffee of the day")(b, site)
+	press("#edit .go", "#price-error")(b, site)
 }
 
 // The owner changes a price, creates a link, gets the code for a site and adds a terminal, each in three clicks from
@@ -41,50 +41,50 @@ func changedMeanwhile(b *tab, w *demoSite) {
 func TestDesk_sell(t *testing.T) {
 	for _, s := range []screen{{name: "phone", width: 390, height: 844}, {name: "without JavaScript", width: 390, height: 844, noJS: true}} {
 		t.Run(s.name, func(t *testing.T) {
-			w, b := newDemoSite(t), openAlone(t, s)
-			b.observe()
-			to := func(path, loaded string) {
-				b.send(`main a[href*="` + path + `"]`)
-				b.do(chromedp.WaitVisible(chromedp.CSS(loaded)))
+			site, tab := newDemoSite(t), openAlone(t, s)
+			tab.observe()
+			follow := func(path, loaded string) {
+				tab.send(`main a[href*="` + path + `"]`)
+				tab.do(chromedp.WaitVisible(chromedp.CSS(loaded)))
 			}
 			sell := func() {
-				signedIn("/payments?mode=test")(b, w)
-				b.click(`.bar a[href$="/products"]`)
-				b.waitFor("h1", "Sell", nil)
-				b.visit(get(b, chromedp.Location()) + "?mode=test")
+				signedIn("/payments?mode=test")(tab, site)
+				tab.click(`.bar a[href$="/products"]`)
+				tab.waitFor("h1", "Sell", nil)
+				tab.visit(get(tab, chromedp.Location()) + "?mode=test")
 			}
 			sell()
-			to("/products/coffee/edit", "#edit .go")
-			enter("#price", "4.20")(b, w)
-			b.send("#edit .go")
-			b.waitFor("[role=status]", "The product was saved. Existing invoices keep their price.", nil)
-			b.visit(w.url + "/shop/coffee")
-			b.waitFor("main", "€4.20", nil)
+			follow("/products/coffee/edit", "#edit .go")
+			enter("#price", "4.20")(tab, site)
+			tab.send("#edit .go")
+			tab.waitFor("[role=status]", "The product was saved. Existing invoices keep their price.", nil)
+			tab.visit(site.url + "/shop/coffee")
+			tab.waitFor("main", "€4.20", nil)
 
 			sell()
-			to("/links?", `a[href*="/links/new?"]`)
-			to("/links/new?", "#edit .go")
-			b.typeInto("#slug", "workshop")
-			b.typeInto("#amount", "85")
-			b.send("#edit .go")
-			b.waitFor("[role=status]", "The link was created.", nil)
-			link := b.text("#address")
-			b.visit(link)
-			b.waitFor("main", "€85.00", nil)
+			follow("/links?", `a[href*="/links/new?"]`)
+			follow("/links/new?", "#edit .go")
+			tab.typeInto("#slug", "workshop")
+			tab.typeInto("#amount", "85")
+			tab.send("#edit .go")
+			tab.waitFor("[role=status]", "The link was created.", nil)
+			link := tab.text("#address")
+			tab.visit(link)
+			tab.waitFor("main", "€85.00", nil)
 
 			sell()
-			to("/storefront?", "#code-link")
-			b.waitFor("#code-link", `<a href="`+link+`">Pay €85.00</a>`, nil)
+			follow("/storefront?", "#code-link")
+			tab.waitFor("#code-link", `<a href="`+link+`">Pay €85.00</a>`, nil)
 
 			sell()
-			to("/terminals?", `a[href*="/terminals/new?"]`)
-			to("/terminals/new?", "#edit .go")
-			b.typeInto("#name", "Market stall")
-			b.send("#edit .go")
-			b.waitFor("h1", "Terminal added", nil)
-			b.visit(b.text("#address"))
-			b.waitFor("main", "Charge", nil)
-			b.checkConsole()
+			follow("/terminals?", `a[href*="/terminals/new?"]`)
+			follow("/terminals/new?", "#edit .go")
+			tab.typeInto("#name", "Market stall")
+			tab.send("#edit .go")
+			tab.waitFor("h1", "Terminal added", nil)
+			tab.visit(tab.text("#address"))
+			tab.waitFor("main", "Charge", nil)
+			tab.checkConsole()
 		})
 	}
 }
@@ -98,38 +98,38 @@ func TestDesk_copy(t *testing.T) {
 		"missing": {noClipboard, "Selected: copy it by hand"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, b := site.in(t), openAlone(t, screens[0])
-			b.allowClipboardReading(tt.setup)
-			signedIn("/links/tip-jar/edit")(b, w)
-			b.click("[data-copies]")
-			b.waitFor("[data-copied]", tt.want, nil)
-			got := get(b, chromedp.Evaluate[string]("getSelection().toString()"))
+			site, tab := site.in(t), openAlone(t, screens[0])
+			tab.allowClipboardReading(tt.setup)
+			signedIn("/links/tip-jar/edit")(tab, site)
+			tab.click("[data-copies]")
+			tab.waitFor("[data-copied]", tt.want, nil)
+			got := get(tab, chromedp.Evaluate[string]("getSelection().toString()"))
 			if tt.setup == "" {
-				got = b.clipboard()
+				got = tab.clipboard()
 			}
-			if want := w.url + "/pay/tip-jar"; got != want {
+			if want := site.url + "/pay/tip-jar"; got != want {
 				t.Errorf("copied or selected %q, want %q", got, want)
 			}
-			b.waitFor("[data-copies]", "Copy", nil)
-			b.checkConsole()
+			tab.waitFor("[data-copies]", "Copy", nil)
+			tab.checkConsole()
 		})
 	}
 	t.Run("without JavaScript", func(t *testing.T) {
-		w, b := site.in(t), openAlone(t, screen{width: 390, height: 844, noJS: true})
-		signedIn("/links/tip-jar/edit")(b, w)
-		if get(b, chromedp.Evaluate[bool](`document.querySelector("[data-copies]").checkVisibility()`)) {
+		site, tab := site.in(t), openAlone(t, screen{width: 390, height: 844, noJS: true})
+		signedIn("/links/tip-jar/edit")(tab, site)
+		if get(tab, chromedp.Evaluate[bool](`document.querySelector("[data-copies]").checkVisibility()`)) {
 			t.Error("the button is visible")
 		}
 	})
 }
 
 // settingsChangedMeanwhile is a step that ends with the page of payment settings that another change has replaced.
-func settingsChangedMeanwhile(b *tab, w *demoSite) {
+func settingsChangedMeanwhile(b *tab, site *demoSite) {
 	b.t.Helper()
-	o := newFirstRunDesk(w.t) // the settings of the other states do not change
-	owner := newDeskClient(w.t, o.link, "Maren")
+	desk := newFirstRunDesk(site.t) // the settings of the other states do not change
+	owner := newDeskClient(site.t, desk.link, "Maren")
 	b.signInAs(owner)
-	b.visit(o.url + deskShop + "/payment-settings")
+	b.visit(desk.url + deskShop + "/payment-settings")
 	save := func(minutes string) {
 		pairs := []string{}
 		owner.read(deskShop + "/payment-settings").Find("main form [name]").Each(func(_ int, s *goquery.Selection) {
@@ -147,8 +147,8 @@ func settingsChangedMeanwhile(b *tab, w *demoSite) {
 		owner.post(deskShop+"/payment-settings", pairs...)
 	}
 	save("16")
-	enter("#quote_minutes", "30")(b, w)
-	press("main form .end button", "#quote_minutes-error")(b, w)
+	enter("#quote_minutes", "30")(b, site)
+	press("main form .end button", "#quote_minutes-error")(b, site)
 	save("15")
 }
 

@@ -48,8 +48,8 @@ func openAlone(t *testing.T, s screen) *tab {
 	return open(t, s, chromedp.WithNewBrowserContext())
 }
 
-// addAuthenticator gives the tab's browser a platform authenticator, such as a fingerprint reader, whose finger touches it
-// at once.
+// addAuthenticator gives the tab's browser a platform authenticator, such as a fingerprint reader, that confirms each
+// request at once.
 func (b *tab) addAuthenticator() webauthn.AuthenticatorID {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, webauthn.Enable, webauthn.EnableParams{})
@@ -73,15 +73,15 @@ func (b *tab) touch(id webauthn.AuthenticatorID, touches bool) {
 // server receives.
 func TestDesk_first_run_by_passkey(t *testing.T) {
 	t.Parallel()
-	o := newFirstRunDesk(t)
+	desk := newFirstRunDesk(t)
 	tab := openAlone(t, screen{width: 390, height: 844})
-	finger := tab.addAuthenticator()
-	tab.visit(o.url + "/desk")
+	authenticator := tab.addAuthenticator()
+	tab.visit(desk.url + "/desk")
 	tab.waitFor("h1", "Not set up", nil)
 	tab.visit("about:blank") // a fragment alone would not load the page again
-	tab.visit(o.link)
+	tab.visit(desk.link)
 	tab.waitFor("h1", "Create the owner account", nil)
-	if at := get(tab, chromedp.Location()); strings.Contains(at, "#") || at != o.url+"/desk/start" {
+	if at := get(tab, chromedp.Location()); strings.Contains(at, "#") || at != desk.url+"/desk/start" {
 		t.Errorf("the address is %s", at)
 	}
 	tab.typeInto("#name", "Maren")
@@ -95,14 +95,14 @@ func TestDesk_first_run_by_passkey(t *testing.T) {
 	tab.waitFor("#methods", "Passkey “Chrome on Linux”", nil)
 	tab.waitFor("[role=status]", "Your account is ready.", nil)
 
-	tab.touch(finger, false) // the sign-in page asks for a passkey
+	tab.touch(authenticator, false) // the sign-in page asks for a passkey
 	tab.click(".bar details summary")
 	tab.click(".bar form button")
 	tab.waitFor("[role=status]", "You are signed out.", nil)
-	tab.touch(finger, true)
-	tab.visit(o.url + "/desk/signin")
+	tab.touch(authenticator, true)
+	tab.visit(desk.url + "/desk/signin")
 	tab.waitFor("h1", "Overview", nil)
-	tab.visit(o.url + "/desk/start")
+	tab.visit(desk.url + "/desk/start")
 	tab.waitFor("h1", "Open a link", nil)
 	tab.checkConsole()
 }
@@ -110,10 +110,10 @@ func TestDesk_first_run_by_passkey(t *testing.T) {
 // The first run without JavaScript: paste the link, choose a password, enter the app's code.
 func TestDesk_first_run_without_javascript(t *testing.T) {
 	t.Parallel()
-	o := newFirstRunDesk(t)
+	desk := newFirstRunDesk(t)
 	tab := openAlone(t, screen{width: 390, height: 844, noJS: true})
-	tab.visit(o.url + "/desk/start")
-	tab.typeInto("#token", o.link)
+	tab.visit(desk.url + "/desk/start")
+	tab.typeInto("#token", desk.link)
 	tab.send("#paste button")
 	tab.waitFor("h1", "Create the owner account", nil)
 	if get(tab, chromedp.Evaluate[bool](`document.querySelector("form[data-passkey]").checkVisibility()`)) {
@@ -257,35 +257,35 @@ func (c *deskClient) invite(role string) string {
 
 // atDesk returns a step that visits a page of the desk without an account.
 func atDesk(path string) func(*tab, *demoSite) {
-	return func(b *tab, w *demoSite) { b.t.Helper(); b.visit(w.owner.url + path) }
+	return func(b *tab, site *demoSite) { b.t.Helper(); b.visit(site.owner.url + path) }
 }
 
 // signedIn returns a step that visits a page of the shop's desk as the owner.
 func signedIn(path string) func(*tab, *demoSite) {
-	return func(b *tab, w *demoSite) {
+	return func(b *tab, site *demoSite) {
 		b.t.Helper()
-		b.signInAs(w.owner)
-		b.visit(w.owner.url + deskShop + path)
+		b.signInAs(site.owner)
+		b.visit(site.owner.url + deskShop + path)
 	}
 }
 
 // atOwnDesk returns a step that visits a page of a new server as its only owner. The other states add shops and owners to
 // the server that they share.
 func atOwnDesk(path string) func(*tab, *demoSite) {
-	return func(b *tab, w *demoSite) {
+	return func(b *tab, site *demoSite) {
 		b.t.Helper()
-		o := newFirstRunDesk(w.t)
-		b.signInAs(newDeskClient(w.t, o.link, "Maren"))
-		b.visit(o.url + deskShop + path)
+		desk := newFirstRunDesk(site.t)
+		b.signInAs(newDeskClient(site.t, desk.link, "Maren"))
+		b.visit(desk.url + deskShop + path)
 	}
 }
 
 // atAllShops returns a step that visits a page of all shops, as an owner of the shop and of a new one.
 func atAllShops(path string) func(*tab, *demoSite) {
-	return func(b *tab, w *demoSite) {
+	return func(b *tab, site *demoSite) {
 		b.t.Helper()
-		state := w.t.Name()[strings.LastIndexByte(w.t.Name(), '/')+1:]
-		owner := newDeskClient(w.t, w.owner.invite("owner"), "Nora of "+state)
+		state := site.t.Name()[strings.LastIndexByte(site.t.Name(), '/')+1:]
+		owner := newDeskClient(site.t, site.owner.invite("owner"), "Nora of "+state)
 		form := owner.read(deskShop+"/shop").Find("input[name=form]").AttrOr("value", "")
 		if answer := owner.send(deskShop+"/shops", "form", form, "new", "Café Süd "+state); answer.StatusCode >= http.StatusBadRequest {
 			b.t.Fatalf("a new shop is answered %d", answer.StatusCode)
@@ -296,33 +296,33 @@ func atAllShops(path string) func(*tab, *demoSite) {
 }
 
 // invited visits the page of an invitation.
-func invited(b *tab, w *demoSite) {
+func invited(b *tab, site *demoSite) {
 	b.t.Helper()
-	b.visit(w.owner.invite("bookkeeper"))
+	b.visit(site.owner.invite("bookkeeper"))
 	b.do(chromedp.WaitVisible(chromedp.CSS("#name")))
 }
 
 // ownMember visits the page of the account of a shop's only owner, as the owner sees it.
-func ownMember(b *tab, w *demoSite) {
+func ownMember(b *tab, site *demoSite) {
 	b.t.Helper()
-	o := newFirstRunDesk(w.t) // the shop of the other states gets more owners
-	owner := newDeskClient(w.t, o.link, "Maren")
+	desk := newFirstRunDesk(site.t) // the shop of the other states gets more owners
+	owner := newDeskClient(site.t, desk.link, "Maren")
 	b.signInAs(owner)
-	b.visit(o.url + owner.read(deskShop+"/accounts").Find(".rows a").First().AttrOr("href", ""))
+	b.visit(desk.url + owner.read(deskShop+"/accounts").Find(".rows a").First().AttrOr("href", ""))
 }
 
 // refusedAtDesk visits a page that the account's role does not allow.
-func refusedAtDesk(b *tab, w *demoSite) {
+func refusedAtDesk(b *tab, site *demoSite) {
 	b.t.Helper()
-	b.signInAs(w.seller)
-	b.visit(w.seller.url + deskShop + "/accounts")
+	b.signInAs(site.seller)
+	b.visit(site.seller.url + deskShop + "/accounts")
 }
 
 // atPayment returns a step that visits an invoice in the desk.
 func atPayment(change func(*api.InvoiceRequest), actions ...string) func(*tab, *demoSite) {
-	return inOrder(paying(change, actions...), func(b *tab, w *demoSite) {
+	return inOrder(paying(change, actions...), func(b *tab, site *demoSite) {
 		b.t.Helper()
-		signedIn("/payments/"+idOf(w.page))(b, w)
+		signedIn("/payments/"+idOf(site.page))(b, site)
 	})
 }
 
@@ -330,9 +330,9 @@ func atPayment(change func(*api.InvoiceRequest), actions ...string) func(*tab, *
 var snoozed = inOrder(deciding("snooze", forOrder, api.SimulateLate), press("#decide .go", "#snoozed"))
 
 // acceptedAtDesk accepts the payment.
-func acceptedAtDesk(b *tab, w *demoSite) {
+func acceptedAtDesk(b *tab, site *demoSite) {
 	b.t.Helper()
-	inOrder(signedIn("/payments/"+idOf(w.page)+"/accept"), press("#decide .go", ".big"))(b, w)
+	inOrder(signedIn("/payments/"+idOf(site.page)+"/accept"), press("#decide .go", ".big"))(b, site)
 }
 
 // withNote visits a payment about which the team has written a note.
@@ -340,18 +340,18 @@ var withNote = inOrder(atPayment(forOrder), enter("#note", "Called the shopper: 
 
 // deciding returns a step that visits the page with the consequences of a decision about an invoice.
 func deciding(decision string, change func(*api.InvoiceRequest), actions ...string) func(*tab, *demoSite) {
-	return inOrder(paying(change, actions...), func(b *tab, w *demoSite) {
+	return inOrder(paying(change, actions...), func(b *tab, site *demoSite) {
 		b.t.Helper()
-		signedIn("/payments/"+idOf(w.page)+"/"+decision)(b, w)
+		signedIn("/payments/"+idOf(site.page)+"/"+decision)(b, site)
 	})
 }
 
 // refundAsked visits the desk's page of refunds of an overpaid invoice whose shopper gave an address.
 var refundAsked = inOrder(
 	paying(forOrder, api.SimulateOver, api.SimulateConfirm), refundTo("tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "#refund .addr"),
-	func(b *tab, w *demoSite) {
+	func(b *tab, site *demoSite) {
 		b.t.Helper()
-		signedIn("/payments/"+idOf(w.page)+"/refund")(b, w)
+		signedIn("/payments/"+idOf(site.page)+"/refund")(b, site)
 	})
 
 // refundReady visits the same page after the refund was prepared.
@@ -363,11 +363,11 @@ func TestDesk_accept_a_late_payment(t *testing.T) {
 	site := newDemoSite(t)
 	for _, s := range []screen{{name: "phone", width: 390, height: 844}, {name: "without JavaScript", width: 390, height: 844, noJS: true}} {
 		t.Run(s.name, func(t *testing.T) {
-			w, tab := site.in(t), openAlone(t, s)
+			site, tab := site.in(t), openAlone(t, s)
 			tab.observe()
-			paying(forOrder, api.SimulateLate, api.SimulateConfirm)(tab, w)
-			id := idOf(w.page)
-			signedIn("/attention?mode=test")(tab, w)
+			paying(forOrder, api.SimulateLate, api.SimulateConfirm)(tab, site)
+			id := idOf(site.page)
+			signedIn("/attention?mode=test")(tab, site)
 			tab.send(`.list a[href$="` + id + `"]`)
 			tab.waitFor(".ask h2", "A payment arrived after the quote expired", nil)
 			tab.send(`.ask a[href$="/accept"]`)
@@ -375,7 +375,7 @@ func TestDesk_accept_a_late_payment(t *testing.T) {
 			tab.send("#decide button")
 			tab.waitFor(".note[role=status]", "The invoice was accepted as paid.", nil)
 			tab.waitFor(".sum .tag", "Paid", nil)
-			signedIn("/log")(tab, w)
+			signedIn("/log")(tab, site)
 			tab.waitFor("main", id+": invoice.changed", nil)
 			tab.checkConsole()
 		})
@@ -387,10 +387,10 @@ func TestDesk_keyboard(t *testing.T) {
 	site := newDemoSite(t)
 	for _, s := range []screen{screens[0], screens[1], zoomed} {
 		t.Run(s.name, func(t *testing.T) {
-			w, tab := site.in(t), openAlone(t, s)
+			site, tab := site.in(t), openAlone(t, s)
 			tab.observe()
-			paying(forOrder)(tab, w)
-			signedIn("/payments?mode=test")(tab, w)
+			paying(forOrder)(tab, site)
+			signedIn("/payments?mode=test")(tab, site)
 			tab.waitLoaded()
 			get(tab, chromedp.Evaluate[any](naming))
 			want := get(tab, chromedp.Evaluate[[]string](reachable))
@@ -403,9 +403,9 @@ func TestDesk_keyboard(t *testing.T) {
 			tab.pressKey("/")
 			tab.checkFocus("q")
 			get(tab, chromedp.Evaluate[any](`void (document.activeElement.value = "")`)) // the protocol sends the character apart from its key
-			tab.do(chromedp.KeyEvent(idOf(w.page) + kb.Enter))
+			tab.do(chromedp.KeyEvent(idOf(site.page) + kb.Enter))
 			tab.waitFor("h1", "€56.50", nil)
-			if at := get(tab, chromedp.Location()); !strings.HasSuffix(at, "/payments/"+idOf(w.page)) {
+			if at := get(tab, chromedp.Location()); !strings.HasSuffix(at, "/payments/"+idOf(site.page)) {
 				t.Errorf("the search leads to %s", at)
 			}
 			menu := ".bar details summary"

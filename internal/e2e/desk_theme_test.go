@@ -16,15 +16,15 @@ func TestDesk_theme_preview_is_live(t *testing.T) {
 	merchant := openAlone(t, screen{width: 1280, height: 900})
 	signedIn("/theme")(merchant, site)
 	get(merchant, chromedp.Evaluate[int](`(window.kept = history.length)`))
-	shown := func(expression string) {
+	waitUntil := func(expression string) {
 		t.Helper()
 		until(t, waitTimeout, expression, func() bool { return get(merchant, chromedp.Evaluate[bool]("Boolean("+expression+")")) })
 	}
-	shown(inPreview + `?.querySelector("h1").textContent === "Demo shop"`)
+	waitUntil(inPreview + `?.querySelector("h1").textContent === "Demo shop"`)
 	merchant.typeInto("#name", "Nord & Sons")
-	shown(inPreview + `?.querySelector("h1").textContent === "Nord & Sons"`)
+	waitUntil(inPreview + `?.querySelector("h1").textContent === "Nord & Sons"`)
 	merchant.typeInto("#accent", "#0a7d5a")
-	shown(`(d => d && getComputedStyle(d.querySelector("#return")).backgroundColor === "rgb(10, 125, 90)")(` + inPreview + `)`)
+	waitUntil(`(d => d && getComputedStyle(d.querySelector("#return")).backgroundColor === "rgb(10, 125, 90)")(` + inPreview + `)`)
 	merchant.waitFor("#preview-facts", "#017a57", nil)
 	merchant.typeInto("#accent", "x")
 	merchant.waitFor("#preview-facts", "The preview shows the saved theme. Colour must be", nil)

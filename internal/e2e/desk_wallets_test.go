@@ -14,16 +14,16 @@ const (
 	nestedAddress  = "37VucYSaXLCAsxYyAPfbSi9eh4iEcbShgf"
 )
 
-// newOwner opens a shop without wallets in a tab that is signed in as its owner.
-func newOwner(b *tab, w *demoSite) string {
+// newOwner signs the tab in as the owner of a new shop without wallets, and returns the address of its desk.
+func newOwner(b *tab, site *demoSite) string {
 	b.t.Helper()
-	o := newFirstRunDesk(w.t)
-	b.signInAs(newDeskClient(w.t, o.link, "Maren"))
-	return o.url + deskShop
+	desk := newFirstRunDesk(site.t)
+	b.signInAs(newDeskClient(site.t, desk.link, "Maren"))
+	return desk.url + deskShop
 }
 
-// walletForm enters a wallet, and continues to its consequences.
-func (b *tab) walletForm(shop, key, address string) {
+// enterWallet enters a wallet, and continues to its consequences.
+func (b *tab) enterWallet(shop, key, address string) {
 	b.t.Helper()
 	b.visit(shop + "/wallets/add?asset=BTC")
 	b.typeInto("#key", key)
@@ -32,11 +32,11 @@ func (b *tab) walletForm(shop, key, address string) {
 }
 
 // withWallets visits the wallets of a shop in which one wallet was replaced.
-func withWallets(b *tab, w *demoSite) {
+func withWallets(b *tab, site *demoSite) {
 	b.t.Helper()
-	shop := newOwner(b, w)
+	shop := newOwner(b, site)
 	for _, wallet := range [][2]string{{bitcoinKey, bitcoinAddress}, {nestedKey, nestedAddress}} {
-		b.walletForm(shop, wallet[0], wallet[1])
+		b.enterWallet(shop, wallet[0], wallet[1])
 		b.send("#decide button")
 		b.waitFor("[role=status]", "New invoices use this wallet.", nil)
 	}
@@ -45,9 +45,9 @@ func withWallets(b *tab, w *demoSite) {
 
 // addingWallet visits the page that follows the entry of a wallet, until it has an element.
 func addingWallet(key, address, selector string) func(*tab, *demoSite) {
-	return func(b *tab, w *demoSite) {
+	return func(b *tab, site *demoSite) {
 		b.t.Helper()
-		b.walletForm(newOwner(b, w), key, address)
+		b.enterWallet(newOwner(b, site), key, address)
 		b.do(chromedp.WaitVisible(chromedp.CSS(selector)))
 	}
 }
@@ -55,22 +55,22 @@ func addingWallet(key, address, selector string) func(*tab, *demoSite) {
 // TestDesk_adds_a_wallet follows an owner from the place Wallets to a wallet, without JavaScript.
 func TestDesk_adds_a_wallet(t *testing.T) {
 	t.Parallel()
-	o := newFirstRunDesk(t)
-	b := openAlone(t, screen{width: 390, height: 844, noJS: true})
-	b.signInAs(newDeskClient(t, o.link, "Maren"))
-	b.visit(o.url + deskShop + "/wallets")
-	b.send(".list a.b")
-	b.waitFor("h1", "Wallet: Bitcoin", nil)
-	b.typeInto("#key", bitcoinKey)
-	b.typeInto("#address", nestedAddress)
-	b.send("main form button")
-	b.waitFor("#address-error", "This key does not give this address", nil)
-	b.typeInto("#address", bitcoinAddress)
-	b.send("main form button")
-	b.waitFor("h1", "Use this wallet?", nil)
-	b.send("#decide button")
-	b.waitFor("[role=status]", "New invoices use this wallet.", nil)
-	b.waitFor(".cards", "native SegWit", nil)
-	b.discardMessages("status of 422 (Unprocessable Entity)")
-	b.checkConsole()
+	desk := newFirstRunDesk(t)
+	tab := openAlone(t, screen{width: 390, height: 844, noJS: true})
+	tab.signInAs(newDeskClient(t, desk.link, "Maren"))
+	tab.visit(desk.url + deskShop + "/wallets")
+	tab.send(".list a.b")
+	tab.waitFor("h1", "Wallet: Bitcoin", nil)
+	tab.typeInto("#key", bitcoinKey)
+	tab.typeInto("#address", nestedAddress)
+	tab.send("main form button")
+	tab.waitFor("#address-error", "This key does not give this address", nil)
+	tab.typeInto("#address", bitcoinAddress)
+	tab.send("main form button")
+	tab.waitFor("h1", "Use this wallet?", nil)
+	tab.send("#decide button")
+	tab.waitFor("[role=status]", "New invoices use this wallet.", nil)
+	tab.waitFor(".cards", "native SegWit", nil)
+	tab.discardMessages("status of 422 (Unprocessable Entity)")
+	tab.checkConsole()
 }

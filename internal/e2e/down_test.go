@@ -23,35 +23,35 @@ func TestPaid_while_no_program_watches(t *testing.T) {
 	}
 	var payments []payment
 	for _, c := range coins { // the expiries are awaited together
-		s, folder := payment{coin: c, node: c.start(t)}, t.TempDir()
-		watching, key := shopIn(t, folder, c, s.node)
-		unwatching := programIn(t, folder, "CHEQUER_BITCOIN_NODE=off")
+		p, folder := payment{coin: c, node: c.start(t)}, t.TempDir()
+		watching, key := startShopIn(t, folder, c, p.node)
+		unwatching := newProcess(t, folder, "CHEQUER_BITCOIN_NODE=off")
 		unwatching.serve()
-		s.watching, s.unwatching = watching, newShop(t, unwatching.url, key)
+		p.watching, p.unwatching = watching, newShop(t, unwatching.url, key)
 		id, err := newShop(t, watching.url, key).client.CreateInvoice(t.Context(),
 			api.InvoiceRequest{Amount: "12.50", FiatCurrency: "EUR", ExpiresIn: 60}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.id = id
+		p.id = id
 		watching.kill()
-		r := s.unwatching.invoice(id)
-		s.tx = c.pay(t, s.node, r, r.PaymentMethods[0].DueAmount)
-		payments = append(payments, s)
+		r := p.unwatching.invoice(id)
+		p.tx = c.pay(t, p.node, r, r.PaymentMethods[0].DueAmount)
+		payments = append(payments, p)
 	}
 	deadline := time.Now().Add(62 * time.Second)
 	until(t, 2*time.Minute, "the last quote has expired", func() bool { return time.Now().After(deadline) })
-	for _, s := range payments {
-		if got := s.unwatching.invoice(s.id).Status; got != api.StatusCreated {
-			t.Errorf("%s: without a watching program the invoice is %s, want created", s.name, got)
+	for _, p := range payments {
+		if got := p.unwatching.invoice(p.id).Status; got != api.StatusCreated {
+			t.Errorf("%s: without a watching program the invoice is %s, want created", p.name, got)
 		}
-		s.node.Mine(t, s.tx)
-		if s.kind == keys.LTC {
-			s.node.MineBlocks(t, 3)
+		p.node.Mine(t, p.tx)
+		if p.kind == keys.LTC {
+			p.node.MineBlocks(t, 3)
 		}
-		s.watching.serve()
+		p.watching.serve()
 	}
-	for _, s := range payments {
-		s.unwatching.waitStatus(s.id, api.StatusPaid, waitTimeout)
+	for _, p := range payments {
+		p.unwatching.waitStatus(p.id, api.StatusPaid, waitTimeout)
 	}
 }

@@ -33,11 +33,12 @@ type tokenShop struct {
 	next           uint32 // index after that of the last invoice's address
 }
 
+// openTokenShop starts the program and its nodes. The functions return further settings.
 func openTokenShop(t *testing.T, more ...func(*tokenShop) string) *tokenShop {
 	t.Helper()
 	shop := &tokenShop{ethereum: ethereumtest.Anvil(t, ethereum.Mainnet.ChainID), base: ethereumtest.Anvil(t, ethereum.Base.ChainID)}
-	shop.ethereum.Place(t, contractOf(ethereum.Mainnet, "EURC"))
-	shop.base.Place(t, contractOf(ethereum.Base, "EURC-BASE"))
+	shop.ethereum.MoveToken(t, contractOf(ethereum.Mainnet, "EURC"))
+	shop.base.MoveToken(t, contractOf(ethereum.Base, "EURC-BASE"))
 	for _, n := range []*ethereumtest.Node{shop.ethereum, shop.base} {
 		n.Mine(t)
 	}
@@ -66,6 +67,7 @@ func openTokenShop(t *testing.T, more ...func(*tokenShop) string) *tokenShop {
 	return shop
 }
 
+// contractOf returns the address of a token's contract.
 func contractOf(p ethereum.Params, code string) string {
 	return p.Assets[slices.IndexFunc(p.Assets, func(a chain.Asset) bool { return a.Code == code })].Contract
 }
@@ -157,6 +159,7 @@ func (s *tokenShop) checkReorganised(t *testing.T, node *ethereumtest.Node, id, 
 	s.waitStatus(id, api.StatusPaid, waitTimeout)
 }
 
+// mine mines a number of blocks.
 func mine(t *testing.T, n *ethereumtest.Node, blocks int) {
 	t.Helper()
 	for range blocks {
@@ -221,7 +224,7 @@ func TestReal_tokens_pay_an_invoice(t *testing.T) {
 		id, due := shop.createEuroInvoice()
 		shop.kill()
 		node.Mine(t, node.Send(t, due))
-		mine(t, node, 40)
+		mine(t, node, 40) // more than the 30 confirmations that Base requires
 		shop.serve()
 		shop.waitStatus(id, api.StatusPaid, waitTimeout)
 	})

@@ -68,9 +68,9 @@ func TestKeyboard_alone_can_pay(t *testing.T) {
 	site := newDemoSite(t)
 	for _, s := range []screen{screens[0], screens[1], zoomed} {
 		t.Run(s.name, func(t *testing.T) {
-			w, tab := site.in(t), open(t, s)
+			site, tab := site.in(t), open(t, s)
 			tab.observe()
-			paying(forOrder)(tab, w)
+			paying(forOrder)(tab, site)
 			tab.waitLoaded()
 			get(tab, chromedp.Evaluate[any](naming))
 			want := get(tab, chromedp.Evaluate[[]string](reachable))

@@ -170,7 +170,7 @@ func (p *process) checkNextIndex(key, secret string, answered []api.Invoice) {
 	owners := map[string]string{}
 	for _, inv := range append(answered, next) {
 		address := inv.Addresses[0].Address
-		if other, twice := owners[address]; twice {
+		if other, isRepeated := owners[address]; isRepeated {
 			p.t.Errorf("invoices %s and %s share %s", other, inv.ForeignID, address)
 		}
 		owners[address] = inv.ForeignID

@@ -59,6 +59,7 @@ func (k *kiosk) catchUp(ctx context.Context) error {
 	}
 }
 
+// receive ships the order of a payment, unless the same event came before.
 func (k *kiosk) receive(body []byte) {
 	var e api.Event
 	k.mu.Lock()
@@ -138,7 +139,7 @@ func TestKiosk_misses_a_day(t *testing.T) {
 			var e api.Endpoint
 			s.call(p.url, p.key, "POST", api.PathEndpoints, `{"url":"http://`+listener.Addr().String()+`/"}`, &e)
 			k.secret = e.Secret
-			pays := func() string {
+			createPaid := func() string {
 				id, err := k.createInvoice(t.Context())
 				if err != nil {
 					t.Fatal(err)
@@ -152,12 +153,12 @@ func TestKiosk_misses_a_day(t *testing.T) {
 				return k.shipped[id]
 			}
 
-			ids := []string{pays()}
+			ids := []string{createPaid()}
 			until(t, waitTimeout, "the shop receives the event", func() bool { return shipped(ids[0]) == 1 })
 			listener.isOpen.Store(false)
 			start := clock()
 			for clock().Sub(start) < 24*time.Hour {
-				ids = append(ids, pays())
+				ids = append(ids, createPaid())
 				before := listener.dropped.Load()
 				ahead.Add(int64(longestGap))
 				until(t, waitTimeout, "the delivery is attempted again", func() bool { return listener.dropped.Load() > before })

@@ -25,16 +25,16 @@ var narrow = screen{name: "320", width: 320, height: 700}
 // stretched returns English text with accents and compound words as in Finnish, one and a half times
 // as long, like the longest language.
 func stretched(text string) string {
-	filled := regexp.MustCompile(`\{\{\.\w+\}\}`)
+	placeholders := regexp.MustCompile(`\{\{\.\w+\}\}`)
 	accented := strings.NewReplacer("a", "ä", "e", "é", "i", "ï", "o", "ö", "u", "û", "A", "Ä", "E", "É", "O", "Ö")
 	var out strings.Builder
-	at := 0
-	for _, span := range filled.FindAllStringIndex(text, -1) {
-		out.WriteString(accented.Replace(text[at:span[0]]) + text[span[0]:span[1]])
-		at = span[1]
+	end := 0 // of the previous placeholder
+	for _, placeholder := range placeholders.FindAllStringIndex(text, -1) {
+		out.WriteString(accented.Replace(text[end:placeholder[0]]) + text[placeholder[0]:placeholder[1]])
+		end = placeholder[1]
 	}
-	out.WriteString(accented.Replace(text[at:]))
-	for words, n := strings.Fields(filled.ReplaceAllString(text, "")), 0; n < len(text)/2 && len(words) > 0; {
+	out.WriteString(accented.Replace(text[end:]))
+	for words, n := strings.Fields(placeholders.ReplaceAllString(text, "")), 0; n < len(text)/2 && len(words) > 0; {
 		word := strings.Trim(words[n%len(words)], ".,:;") + "säätiö"
 		out.WriteString(" " + word)
 		n += len(word)
@@ -115,6 +115,7 @@ var scenes = []struct {
 	}},
 }
 
+// sentEther returns a payment of the whole price in ether.
 func sentEther(state string) api.Payment {
 	return api.Payment{
 		ID: "e", CryptoCurrency: "ETH", Symbol: "ETH", NetworkName: "Ethereum", Amount: "0.021319950190558639", FiatAmount: "56.5", State: state,

@@ -21,7 +21,7 @@ func TestDamaged_header_files_are_repaired(t *testing.T) {
 	const blocks, filters = "block_headers.bin", "reg_filter_headers.bin"
 	coin, folder := coins[0], t.TempDir()
 	n := coin.start(t)
-	p, key := shopIn(t, folder, coin, n)
+	p, key := startShopIn(t, folder, coin, n)
 	s := newShop(t, p.url, key)
 	for _, damage := range []struct {
 		name, file string

@@ -40,7 +40,7 @@ func TestLighthouse(t *testing.T) {
 	}
 	programtest.RequireProgram(t, "chromium")
 	programtest.RequireProgram(t, "node")
-	cli := filepath.Join(filepath.Dir(filepath.Dir(programtest.Fetched("lighthouse"))), "lighthouse", "node_modules", "lighthouse", "cli", "index.js")
+	cli := filepath.Join(filepath.Dir(filepath.Dir(programtest.FetchedPath("lighthouse"))), "lighthouse", "node_modules", "lighthouse", "cli", "index.js")
 	if _, err := os.Stat(cli); err != nil {
 		programtest.SkipUnlessCI(t, "lighthouse is not installed (internal/e2e/fetch.sh nightly): %v", err)
 	}

@@ -127,7 +127,7 @@ const axeVersion = "4.14.1"
 // axeScript returns the script that checks the rules of WCAG.
 func axeScript(t *testing.T) (script string) {
 	t.Helper()
-	text, err := os.ReadFile(programtest.Fetched("axe." + axeVersion + ".js"))
+	text, err := os.ReadFile(programtest.FetchedPath("axe." + axeVersion + ".js"))
 	if err != nil {
 		programtest.SkipUnlessCI(t, "axe-core is not installed: %v", err)
 	}

@@ -267,6 +267,7 @@ type demoSite struct {
 	webhook  string // address of the webhook's page at the desk
 }
 
+// newDemoSite starts the demo with a terminal, a link, an owner and a seller.
 func newDemoSite(t *testing.T) *demoSite {
 	t.Helper()
 	c := settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example", "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8")
@@ -287,36 +288,38 @@ func (d *demoSite) in(t *testing.T) *demoSite {
 	return &demoSite{program: d.program, t: t, terminal: d.terminal, owner: d.owner.in(t), seller: d.seller.in(t)}
 }
 
+// shop returns a client of the shop's API.
 func (d *demoSite) shop() shop { return newShop(d.t, d.url, d.key) }
 
 // inOrder returns a function that runs several steps.
 func inOrder(all ...func(*tab, *demoSite)) func(*tab, *demoSite) {
-	return func(b *tab, w *demoSite) {
+	return func(b *tab, site *demoSite) {
 		b.t.Helper()
 		for _, step := range all {
-			step(b, w)
+			step(b, site)
 		}
 	}
 }
 
 // at returns a step that visits a page of the shop.
 func at(path string) func(*tab, *demoSite) {
-	return func(b *tab, w *demoSite) { b.t.Helper(); b.visit(w.url + path) }
+	return func(b *tab, site *demoSite) { b.t.Helper(); b.visit(site.url + path) }
 }
 
-func atTerminal(b *tab, w *demoSite) { b.t.Helper(); b.visit(w.terminal) }
+// atTerminal is a step that visits the shop's terminal.
+func atTerminal(b *tab, site *demoSite) { b.t.Helper(); b.visit(site.terminal) }
 
 // withQuery returns a step that visits the invoice's page with a query.
 func withQuery(query string) func(*tab, *demoSite) {
-	return func(b *tab, w *demoSite) { b.t.Helper(); b.visit(w.page + query) }
+	return func(b *tab, site *demoSite) { b.t.Helper(); b.visit(site.page + query) }
 }
 
 // onStubService returns a step that visits a page of a stub service, whose invoice can have any state. An empty
 // path means the invoice's page.
 func onStubService(path string, change func(*api.Resource)) func(*tab, *demoSite) {
-	return func(b *tab, w *demoSite) {
+	return func(b *tab, site *demoSite) {
 		b.t.Helper()
-		s := newStubService(w.t)
+		s := newStubService(site.t)
 		if change != nil {
 			s.change(change)
 		}
@@ -346,14 +349,17 @@ func paying(change func(*api.InvoiceRequest), actions ...string) func(*tab, *dem
 	}
 }
 
+// only returns a change that offers some methods only.
 func only(methods ...string) func(*api.InvoiceRequest) {
 	return func(r *api.InvoiceRequest) { r.PaymentMethods = methods }
 }
 
+// forOrder gives the invoice an order, and a link back to the shop.
 func forOrder(r *api.InvoiceRequest) {
 	r.OrderID, r.Description, r.URLFailure = "1042", "Two prints, A4, on the heavy paper", "https://shop.example/basket"
 }
 
+// lateAllowed lets a late payment pay the invoice.
 func lateAllowed(r *api.InvoiceRequest) { forOrder(r); r.AllowPaidExpired = new(true) }
 
 // longTexts sets the longest texts.
@@ -369,10 +375,10 @@ func openedAt(code string, reach func(*tab, *demoSite)) func(*tab, *demoSite) {
 
 // withWallet returns a step that reaches a page in a browser with a wallet.
 func withWallet(reach func(*tab, *demoSite)) func(*tab, *demoSite) {
-	return func(b *tab, w *demoSite) {
+	return func(b *tab, site *demoSite) {
 		b.t.Helper()
 		b.addWallets(wallet{Name: "Fox", Chain: "0x2105"})
-		reach(b, w)
+		reach(b, site)
 		b.do(chromedp.WaitVisible(chromedp.CSS(`.wallets[data-method=EURC-BASE] button`)))
 	}
 }
@@ -409,17 +415,19 @@ func clickThrough(selector string) func(*tab, *demoSite) {
 	}
 }
 
+// enter returns a step that types a text into a field.
 func enter(selector, text string) func(*tab, *demoSite) {
 	return func(b *tab, _ *demoSite) { b.t.Helper(); b.typeInto(selector, text) }
 }
 
+// refundTo returns a step that saves a refund address, and waits for an element.
 func refundTo(address, to string) func(*tab, *demoSite) {
 	return inOrder(enter("#refund-address", address), press("#refund-save", to))
 }
 
 // onSignedLink returns a step that visits the page of a signed link.
 func onSignedLink(orderID, description string) func(*tab, *demoSite) {
-	return func(b *tab, w *demoSite) { b.t.Helper(); b.visit(w.signedLink(orderID, description)) }
+	return func(b *tab, site *demoSite) { b.t.Helper(); b.visit(site.signedLink(orderID, description)) }
 }
 
 // paidTooLittle visits the page of a link whose order has a payment of less than the price.
@@ -468,6 +476,7 @@ func declinedAfter(actions ...string) func(*tab, *demoSite) {
 	}, withQuery(""))
 }
 
+// wrongAsset gives the invoice a payment in a currency that it does not accept.
 func wrongAsset(r *api.Resource) {
 	r.Exceptions = []string{api.ExceptionWrongAsset}
 	r.Payments = []api.Payment{{
@@ -475,6 +484,7 @@ func wrongAsset(r *api.Resource) {
 	}}
 }
 
+// olderMoney gives the invoice a payment that its address received before the invoice existed.
 func olderMoney(r *api.Resource) {
 	r.Exceptions = []string{api.ExceptionOld}
 	r.Payments = []api.Payment{{

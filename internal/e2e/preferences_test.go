@@ -15,10 +15,10 @@ const runningAnimations = `document.getAnimations().filter(a => a.playState === 
 
 // TestReduced_motion_stops_animations checks reduced motion in the two states that have animations.
 func TestReduced_motion_stops_animations(t *testing.T) {
-	w, b := newDemoSite(t), open(t, screens[0])
+	site, b := newDemoSite(t), open(t, screens[0])
 	for name, reach := range map[string]func(*tab, *demoSite){"waiting": paying(nil), "seen": paying(nil, api.SimulateExact)} {
 		b.prefer(false)
-		reach(b, w)
+		reach(b, site)
 		if got := get(b, chromedp.Evaluate[int](runningAnimations)); got == 0 {
 			t.Errorf("%s: no animation runs without the preference", name)
 		}
@@ -75,9 +75,9 @@ func TestForced_colours_keep_controls_visible(t *testing.T) {
 
 // TestReceipt_fits_one_page prints a paid page on A4.
 func TestReceipt_fits_one_page(t *testing.T) {
-	w, b := newDemoSite(t), open(t, screens[1])
-	paying(forOrder, api.SimulateExact, api.SimulateConfirm)(b, w)
-	pdf := get(b, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
+	site, tab := newDemoSite(t), open(t, screens[1])
+	paying(forOrder, api.SimulateExact, api.SimulateConfirm)(tab, site)
+	pdf := get(tab, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
 	if got := bytes.Count(pdf, []byte("/Type /Page\n")); got != 1 {
 		t.Errorf("the receipt has %d pages, want 1", got)
 	}
@@ -103,9 +103,9 @@ func TestPage_with_a_blocked_script(t *testing.T) {
 // TestPolicy_is_enforced tries what the policy forbids. Text may become markup only through the
 // page's own Trusted Types policy, which cannot be created a second time.
 func TestPolicy_is_enforced(t *testing.T) {
-	w, b := newDemoSite(t), openAlone(t, screens[0])
+	site, b := newDemoSite(t), openAlone(t, screens[0])
 	for _, reach := range []func(*tab, *demoSite){paying(nil), at("/"), at("/pay/tip-jar"), at("/embed"), at("/docs"), atDesk("/desk/signin"), signedIn("/payments")} {
-		reach(b, w)
+		reach(b, site)
 		for violation, statement := range map[string]string{
 			"markup":            `document.body.insertAdjacentHTML("beforeend", "<b>bold</b>")`,
 			"parsed markup":     `new DOMParser().parseFromString("<b>bold</b>", "text/html")`,

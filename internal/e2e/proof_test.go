@@ -122,6 +122,7 @@ func saveResponse(t *testing.T, address, file string, server ...string) {
 	}
 }
 
+// readFile returns the content of a file.
 func readFile(t *testing.T, file string) []byte {
 	t.Helper()
 	body, err := os.ReadFile(file)

@@ -50,8 +50,9 @@ func crop(picture image.Image, border int) image.Image {
 	}).SubImage(picture.Bounds().Inset(border))
 }
 
-// readCode reads a picture in several sizes and rotations, as a camera in a moving hand takes it. The decoder sometimes finds a false corner pattern among the modules of a correct code, or
-// a grid that is off by a module. In another size or rotation it does not.
+// readCode reads a picture in several sizes and rotations, as a camera in a moving hand takes it. The decoder
+// sometimes finds a false corner pattern among the modules of a correct code, or a grid that is off by a module. In
+// another size or rotation it does not.
 func readCode(picture image.Image) (string, error) {
 	var errs []error
 	for _, degrees := range []float64{0, 2, -3, 5, -7} {
@@ -84,6 +85,7 @@ func rotate(picture image.Image, times, radians float64) image.Image {
 	return rotated
 }
 
+// readAs reads a picture as it is, with several settings of the decoder.
 func readAs(picture image.Image) (string, error) {
 	source := gozxing.NewLuminanceSourceFromImage(picture)
 	var errs []error

@@ -104,13 +104,14 @@ type invoicePair struct {
 	address    string // the open invoice's address
 }
 
+// newInvoicePair creates a paid and an open invoice.
 func newInvoicePair(s shop) invoicePair {
 	s.t.Helper()
-	v := invoicePair{t: s.t, paid: s.createInvoice(), open: s.createInvoice()}
-	s.simulate(v.paid, api.SimulateExact, api.SimulateConfirm)
-	s.waitStatus(v.paid, api.StatusPaid, waitTimeout)
-	v.address = s.invoice(v.open).PaymentMethods[0].Address
-	return v
+	pair := invoicePair{t: s.t, paid: s.createInvoice(), open: s.createInvoice()}
+	s.simulate(pair.paid, api.SimulateExact, api.SimulateConfirm)
+	s.waitStatus(pair.paid, api.StatusPaid, waitTimeout)
+	pair.address = s.invoice(pair.open).PaymentMethods[0].Address
+	return pair
 }
 
 // openStream opens the event stream of the open invoice, and returns a channel that is closed when the

@@ -66,9 +66,9 @@ func (b *tab) reloader(s screen, page string) func() {
 	if !s.noJS {
 		return nil
 	}
-	const shown = `([...document.querySelectorAll("a.btn.only-nojs")].find(a => a.checkVisibility()) || {getAttribute: () => ""}).getAttribute("href")`
+	const visibleHref = `([...document.querySelectorAll("a.btn.only-nojs")].find(a => a.checkVisibility()) || {getAttribute: () => ""}).getAttribute("href")`
 	return func() {
-		if to := get(b, chromedp.Evaluate[string](shown)); to != "" {
+		if to := get(b, chromedp.Evaluate[string](visibleHref)); to != "" {
 			b.send(fmt.Sprintf("a.btn.only-nojs[href=%q]", to))
 			return
 		}
@@ -80,12 +80,12 @@ func (b *tab) reloader(s screen, page string) func() {
 // code of a token must contain the address alone.
 func (b *tab) checkCodes(t *testing.T) {
 	t.Helper()
-	ids := get(b, chromedp.AttributesAll(chromedp.CSSAll(`input[name=method][type=radio]`)))
-	if len(ids) < 6 {
-		t.Fatalf("%d payment methods on the page", len(ids))
+	methods := get(b, chromedp.AttributesAll(chromedp.CSSAll(`input[name=method][type=radio]`)))
+	if len(methods) < 6 {
+		t.Fatalf("%d payment methods on the page, want at least 6", len(methods))
 	}
-	for _, a := range ids {
-		id := a["id"]
+	for _, attributes := range methods {
+		id := attributes["id"]
 		b.click(fmt.Sprintf(`label[for=%q]`, id))
 		section := fmt.Sprintf(`section:has(#%s-address)`, id)
 		address := b.attribute(fmt.Sprintf("#%s-address", id), "data-copy")
@@ -95,7 +95,7 @@ func (b *tab) checkCodes(t *testing.T) {
 			if code != address {
 				t.Errorf("%s: the first code of a token contains %q, want the address %q", id, code, address)
 			}
-			b.withAmount(id)
+			b.showAmountCode(id)
 			link := b.paymentLink(id)
 			if second := b.decode(fmt.Sprintf("#%s-more .qr svg", id)); second != link {
 				t.Errorf("%s: the second code contains %q, want the link %q", id, second, link)
@@ -112,8 +112,8 @@ func (b *tab) checkCodes(t *testing.T) {
 	}
 }
 
-// withAmount follows the link to the code with the amount.
-func (b *tab) withAmount(id string) {
+// showAmountCode follows the link to the code with the amount.
+func (b *tab) showAmountCode(id string) {
 	b.t.Helper()
 	b.click(fmt.Sprintf("a#%s-more", id))
 	b.do(chromedp.WaitVisible(chromedp.CSS(fmt.Sprintf("#%s-more .qr svg", id))))
@@ -123,9 +123,9 @@ func (b *tab) withAmount(id string) {
 func (b *tab) paymentLink(id string) string {
 	b.t.Helper()
 	for _, part := range []string{"second", "open"} {
-		links := get(b, chromedp.Evaluate[string](fmt.Sprintf(`(document.getElementById(%q)||{getAttribute(){return ""}}).getAttribute("href")`, id+"-"+part)))
-		if links != "" {
-			return links
+		link := get(b, chromedp.Evaluate[string](fmt.Sprintf(`(document.getElementById(%q)||{getAttribute(){return ""}}).getAttribute("href")`, id+"-"+part)))
+		if link != "" {
+			return link
 		}
 	}
 	b.t.Fatalf("%s has no link", id)
@@ -145,14 +145,14 @@ func lowerAddress(code string) string {
 // checkNoSidewaysScroll fails if the page is wider than the window, and names the elements that are.
 func (b *tab) checkNoSidewaysScroll() {
 	b.t.Helper()
-	const wide = `(() => {
+	const excess = `(() => {
 		const page = document.scrollingElement;
 		if (page.scrollWidth <= page.clientWidth) return "";
-		const out = [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > page.clientWidth + .5);
-		return page.scrollWidth - page.clientWidth + " px: " + out.map(e => e.outerHTML.slice(0, 80)).join(" | ");
+		const wide = [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > page.clientWidth + .5);
+		return page.scrollWidth - page.clientWidth + " px: " + wide.map(e => e.outerHTML.slice(0, 80)).join(" | ");
 	})()`
-	if out := get(b, chromedp.Evaluate[string](wide)); out != "" {
-		b.t.Errorf("the page is wider than the window, by %s", out)
+	if got := get(b, chromedp.Evaluate[string](excess)); got != "" {
+		b.t.Errorf("the page is wider than the window, by %s", got)
 	}
 }
 

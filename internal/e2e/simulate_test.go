@@ -15,8 +15,8 @@ import (
 type step struct {
 	action  string
 	heading string
-	head    string // label and amount at the top
-	words   []string
+	head    string   // label and amount at the top, or the beginning of them
+	words   []string // texts that the page contains
 }
 
 var (

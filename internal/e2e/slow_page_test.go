@@ -47,8 +47,8 @@ func TestPage_arrives_in_pieces(t *testing.T) {
 	})
 }
 
-// frame is longer than the browser takes from one picture to the next.
-const frame = 17 * time.Millisecond
+// frameTime is longer than the browser takes from one picture to the next.
+const frameTime = 17 * time.Millisecond
 
 // serveInPieces returns an address at which a page is delivered one tag or text at a time.
 func serveInPieces(t *testing.T, address string) string {
@@ -102,7 +102,7 @@ func serveInPieces(t *testing.T, address string) string {
 			}
 			body = body[n:]
 			w.(http.Flusher).Flush()
-			time.Sleep(frame)
+			time.Sleep(frameTime)
 		}
 	}))
 	t.Cleanup(func() {

@@ -83,7 +83,8 @@ func TestSoak(t *testing.T) {
 }
 
 // checkFlat fails if the last third of the samples needs more than the middle third. The first third is
-// ignored, because the program warms up. A third is represented by its smallest value, because peaks depend on when garbage is collected.
+// ignored, because the program warms up. A third is represented by its smallest value, because peaks depend on when
+// garbage is collected.
 func checkFlat(t *testing.T, samples []soakUsage) {
 	t.Helper()
 	third := len(samples) / 3
@@ -138,21 +139,23 @@ type soak struct {
 // soakUsage is a measurement of what the program uses.
 type soakUsage struct{ heap, memory, files, goroutines, wal int64 }
 
+// newSoak starts a program with three receivers of webhooks: one works, one fails half of the time, one cuts each
+// connection.
 func newSoak(t *testing.T) *soak {
 	t.Helper()
 	folder, metrics := t.TempDir(), freePort(t)
-	p := programIn(t, folder, "CHEQUER_METRICS="+metrics, "CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_ETHEREUM_RPC=off", "CHEQUER_BASE_RPC=off",
+	p := newProcess(t, folder, "CHEQUER_METRICS="+metrics, "CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_ETHEREUM_RPC=off", "CHEQUER_BASE_RPC=off",
 		"CHEQUER_RATE_LIMIT=off", "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8", "CHEQUER_PASSPHRASE=correct horse battery staple")
 	s := &soak{process: p, t: t, folder: folder, metrics: metrics, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	p.run("init")
 	for _, answer := range []http.HandlerFunc{
-		func(http.ResponseWriter, *http.Request) {},
+		func(http.ResponseWriter, *http.Request) {}, // answers 200
 		func(w http.ResponseWriter, _ *http.Request) { // fails half of the time
 			if rand.IntN(2) == 0 {
 				w.WriteHeader(http.StatusInternalServerError)
 			}
 		},
-		func(w http.ResponseWriter, r *http.Request) { // cuts the connection
+		func(http.ResponseWriter, *http.Request) { // cuts the connection
 			panic(http.ErrAbortHandler)
 		},
 	} {
@@ -252,11 +255,13 @@ func (s *soak) read(path string, span time.Duration) {
 	}
 }
 
+// export exports the invoices of the last minute.
 func (s *soak) export() {
 	s.shop.call(s.url, s.key, http.MethodGet, api.PathInvoices+"/export?format=csv&from="+time.Now().Add(-time.Minute).UTC().Format("2006-01-02T15:04:05Z"), "", nil)
 	s.exported.Add(1)
 }
 
+// backUp makes a backup, and removes it.
 func (s *soak) backUp() {
 	path := filepath.Join(s.t.TempDir(), fmt.Sprintf("backup-%d", s.backedUp.Load()))
 	s.run("backup", path)

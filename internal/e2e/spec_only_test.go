@@ -89,6 +89,7 @@ func (s *specOnlyServer) create(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(invoice)
 }
 
+// specOnlyAddress returns an element of the invoice's addresses.
 func specOnlyAddress(address, expected, currency, usd, eur string) map[string]any {
 	return map[string]any{
 		"address": address, "expected_amount": json.Number(expected), "crypto_currency": currency,
@@ -126,9 +127,9 @@ func (s *specOnlyServer) count() int {
 
 // startSpecOnlyShop starts the storefront and the payment page in front of a service that implements only the
 // specification.
-func startSpecOnlyShop(t *testing.T, b *specOnlyServer) (url string) {
+func startSpecOnlyShop(t *testing.T, s *specOnlyServer) (url string) {
 	t.Helper()
-	service := httptest.NewServer(b)
+	service := httptest.NewServer(s)
 	t.Cleanup(service.Close)
 	c := settings(t, "CHEQUER_API_KEY="+specOnlyKey, "CHEQUER_API_SECRET="+specOnlySecret, "CHEQUER_SHOP_NAME=Atelier Nord")
 	a, err := app.NewStorefront(t.Context(), c, service.URL, app.Options{Log: slog.New(slog.DiscardHandler)})
@@ -139,8 +140,8 @@ func startSpecOnlyShop(t *testing.T, b *specOnlyServer) (url string) {
 	return "http://" + a.Addr()
 }
 
-// TestStorefront_needs_only_the_specification uses the storefront and the payment page in front of services that implement the
-// specification only.
+// TestStorefront_needs_only_the_specification uses the storefront and the payment page in front of services that
+// implement the specification only.
 func TestStorefront_needs_only_the_specification(t *testing.T) {
 	for _, variant := range []struct {
 		name      string

@@ -30,6 +30,8 @@ type stubService struct {
 	changed chan struct{}
 }
 
+// newStubService returns a service with an open invoice of 56.50 euros, payable in ether or EURC. The functions
+// change the configuration of its pages.
 func newStubService(t *testing.T, change ...func(*web.Config)) *stubService {
 	t.Helper()
 	const to, euro = "0x1111111254EEB25477B68fb85Ed929f73A960582", "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"
@@ -63,7 +65,7 @@ func newStubService(t *testing.T, change ...func(*web.Config)) *stubService {
 	return service
 }
 
-// url returns the address of the page with a method chosen.
+// url returns the address of the invoice's page with a method chosen.
 func (s *stubService) url(method string) string { return s.address + "?m=" + method }
 
 // change changes the invoice, and wakes the open pages.
@@ -83,6 +85,7 @@ func payPartly(r *api.Resource) {
 	r.PaymentMethods[0].DueAmount, r.PaymentMethods[1].DueAmount = "0.005014905097920834", "13.289882"
 }
 
+// read returns the invoice, and a channel that is closed when it changes.
 func (s *stubService) read() (client.Snapshot, chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

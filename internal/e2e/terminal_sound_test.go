@@ -11,8 +11,9 @@ import (
 )
 
 // webKit simulates WebKit on phones. A new audio context is suspended and starts some time later
-// or, if window.silent is set, only by resume() after a tap. The wake lock is granted only during a
-// tap. tones counts the played tones.
+// or, if window.silent is set, only by resume() after a tap; runLate() starts it without one. Timers of two seconds, the
+// limit after which the page gives up, are kept in window.late and do not run. The wake lock is granted only during
+// a tap. window.tones counts the played tones.
 const webKit = `(() => {
 	window.tones = 0;
 	window.silent = %t;
@@ -35,7 +36,7 @@ const webKit = `(() => {
 	window.runLate = () => waiting.splice(0).forEach(run => run());
 	window.late = [];
 	const after = setTimeout;
-	window.setTimeout = (what, ms, ...more) => ms === 2000 ? late.push(what) : after(what, ms, ...more);
+	window.setTimeout = (task, ms, ...more) => ms === 2000 ? late.push(task) : after(task, ms, ...more);
 	navigator.wakeLock.request = () => tapped() ? Promise.resolve({released: false}) : Promise.reject(new DOMException("no tap", "NotAllowedError"));
 })()`
 
@@ -85,7 +86,7 @@ func TestTerminal_on_WebKit_sounds_once(t *testing.T) {
 		pay(b, id)
 		until(t, waitTimeout, "the time limit runs", func() bool { return get(b, chromedp.Evaluate[int]("late.length")) > 0 })
 		got := get(b, chromedp.Evaluate[int](`(async () => {
-			late.forEach(end => end());
+			late.forEach(task => task());
 			runLate();
 			await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
 			return tones;

@@ -25,7 +25,7 @@ import (
 // sunLogo returns a logo as a PNG image: a red sun over the sea.
 func sunLogo(t *testing.T) []byte {
 	t.Helper()
-	p := image.NewNRGBA(image.Rect(0, 0, 320, 320))
+	picture := image.NewNRGBA(image.Rect(0, 0, 320, 320))
 	for y := range 320 {
 		for x := range 320 {
 			c := color.NRGBA{R: 0x15, G: 0x20, B: 0x2e, A: 0xff}
@@ -35,20 +35,21 @@ func sunLogo(t *testing.T) []byte {
 			if y >= 195 && y < 215 && x > 70 && x < 250 || y >= 235 && y < 255 && x > 100 && x < 220 {
 				c = color.NRGBA{R: 0xf4, G: 0xe7, B: 0xcd, A: 0xff}
 			}
-			p.SetNRGBA(x, y, c)
+			picture.SetNRGBA(x, y, c)
 		}
 	}
 	var b bytes.Buffer
-	if err := png.Encode(&b, p); err != nil {
+	if err := png.Encode(&b, picture); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
 }
 
+// leaf is a logo as an SVG image.
 const leaf = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" fill="#ffe600"/><path d="M8 24C8 12 14 8 24 8c0 10-4 16-16 16zM8 24l9-9" fill="none" stroke="#12151c" stroke-width="2.5"/></svg>`
 
 // setTheme sets the theme of a demo shop through the API.
-func (p *program) setTheme(t *testing.T, name, accent string, logo []byte) (l api.Theme) {
+func (p *program) setTheme(t *testing.T, name, accent string, logo []byte) (set api.Theme) {
 	t.Helper()
 	body, err := json.Marshal(map[string]string{
 		"name": name, "accent": accent, "logo": base64.StdEncoding.EncodeToString(logo), "line": "Prints and paper from the far north since 1998",
@@ -57,8 +58,8 @@ func (p *program) setTheme(t *testing.T, name, accent string, logo []byte) (l ap
 	if err != nil {
 		t.Fatal(err)
 	}
-	newShop(t, p.url, p.key).call(p.url, p.key, http.MethodPut, api.PathTheme, string(body), &l)
-	return l
+	newShop(t, p.url, p.key).call(p.url, p.key, http.MethodPut, api.PathTheme, string(body), &set)
+	return set
 }
 
 // TestTheme_is_applied_to_the_pages sets themes of a running shop and visits its pages, in both colour
@@ -72,9 +73,9 @@ func TestTheme_is_applied_to_the_pages(t *testing.T) {
 		t.Run(screen.name, func(t *testing.T) {
 			program := start(t, settings(t), app.Options{Demo: true})
 			tab := open(t, screen)
-			var slug api.Link
+			var link api.Link
 			shop := newShop(t, program.url, program.key)
-			shop.call(program.url, program.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","amount":"12.50","description":"Two prints, A4"}`, &slug)
+			shop.call(program.url, program.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","amount":"12.50","description":"Two prints, A4"}`, &link)
 			for _, tt := range []struct {
 				shot, name, accent string
 				logo               []byte
@@ -90,7 +91,7 @@ func TestTheme_is_applied_to_the_pages(t *testing.T) {
 				})
 				tab.checkTheme(tt.name, fill)
 				tab.picture(screen, "storefront"+tt.shot)
-				tab.visit(slug.URL)
+				tab.visit(link.URL)
 				tab.checkTheme(tt.name, fill)
 				tab.picture(screen, "link"+tt.shot)
 				tab.click("form button.btn")
@@ -172,7 +173,7 @@ func (b *tab) checkTheme(name, fill string) {
 }
 
 // TestPaid_page_returns_to_the_shop checks that a paid page returns to the shop after an announced countdown. The
-// countdown can be stopped with the keyboard, and restarts with the shopper's input.
+// countdown can be stopped with the keyboard, and restarts when the shopper presses another key.
 func TestPaid_page_returns_to_the_shop(t *testing.T) {
 	program := start(t, settings(t), app.Options{Demo: true})
 	shop, site := newShop(t, program.url, program.key), newMerchantSite(t)

@@ -134,7 +134,7 @@ func (b *tab) fetchIcon() {
 }
 
 // check fails if the page exceeds its budget, or requests anything from another host.
-func (w budget) check(b *tab) {
+func (l budget) check(b *tab) {
 	b.t.Helper()
 	b.fetchIcon()
 	list, _ := b.traffic.exchanges()
@@ -155,9 +155,9 @@ func (w budget) check(b *tab) {
 		}
 	}
 	methods := get(b, chromedp.Evaluate[int](`document.querySelectorAll(".give").length`))
-	limit := w.kilobytes + w.perMethod*float64(max(0, methods-2))
-	b.t.Logf("%5.1f of %.1f KB, %d of %d requests, %d payment methods", bytes/1024, limit, len(list), w.requests, methods)
-	if bytes > limit*1024 || len(list) > w.requests {
-		b.t.Errorf("the page has %.1f KB in %d requests, want at most %.1f in %d:\n%s", bytes/1024, len(list), limit, w.requests, b.traffic)
+	limit := l.kilobytes + l.perMethod*float64(max(0, methods-2))
+	b.t.Logf("%5.1f of %.1f KB, %d of %d requests, %d payment methods", bytes/1024, limit, len(list), l.requests, methods)
+	if bytes > limit*1024 || len(list) > l.requests {
+		b.t.Errorf("the page has %.1f KB in %d requests, want at most %.1f in %d:\n%s", bytes/1024, len(list), limit, l.requests, b.traffic)
 	}
 }

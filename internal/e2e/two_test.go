@@ -28,6 +28,7 @@ type member struct {
 	log  *logtest.Journal
 }
 
+// join starts another program on a database.
 func join(t *testing.T, database string) member {
 	t.Helper()
 	log := &logtest.Journal{}
@@ -65,23 +66,23 @@ func TestTwo_programs_share_a_database(t *testing.T) {
 		m.shop.waitStatus(id, api.StatusPaid, waitTimeout)
 	}
 	if first.isLeader() == second.isLeader() {
-		t.Fatalf("leads: %t and %t", first.isLeader(), second.isLeader())
+		t.Fatalf("the first program watches: %t, the second: %t, want one of them", first.isLeader(), second.isLeader())
 	}
 
 	leader, other := first, second
 	if second.isLeader() {
 		leader, other = second, first
 	}
-	orphan := leader.shop.createInvoice()
+	left := leader.shop.createInvoice()
 	leader.stop()
-	other.shop.simulate(orphan, api.SimulateExact)
-	other.shop.waitStatus(orphan, api.StatusPending, takeoverTimeout)
+	other.shop.simulate(left, api.SimulateExact)
+	other.shop.waitStatus(left, api.StatusPending, takeoverTimeout)
 	if !other.isLeader() {
 		t.Error("the other program has not logged that it watches the network")
 	}
-	other.shop.simulate(orphan, api.SimulateConfirm)
-	other.shop.waitStatus(orphan, api.StatusPaid, waitTimeout)
-	if got := readPage(t, other.url+"/invoice/"+orphan, http.StatusOK).Find("#st").Text(); got != "Paid. Thank you." {
+	other.shop.simulate(left, api.SimulateConfirm)
+	other.shop.waitStatus(left, api.StatusPaid, waitTimeout)
+	if got := readPage(t, other.url+"/invoice/"+left, http.StatusOK).Find("#st").Text(); got != "Paid. Thank you." {
 		t.Errorf("the page shows %q", got)
 	}
 }
@@ -90,40 +91,40 @@ func TestTwo_programs_share_a_database(t *testing.T) {
 // open the light client's database. A process that does not hold the lease must not keep it open.
 func TestTwo_programs_in_one_folder(t *testing.T) {
 	t.Parallel()
-	c, folder := coins[0], t.TempDir()
-	n := c.start(t)
-	leader, key := shopIn(t, folder, c, n)
-	other := programIn(t, folder, c.settings(n)...)
+	coin, folder := coins[0], t.TempDir()
+	node := coin.start(t)
+	leader, key := startShopIn(t, folder, coin, node)
+	other := newProcess(t, folder, coin.settings(node)...)
 	other.serve()
 	leader.kill()
 	leader.serve()
-	s := newShop(t, other.url, key)
-	id := s.createInvoice()
-	r := s.invoice(id)
-	n.Mine(t, c.pay(t, n, r, r.PaymentMethods[0].DueAmount))
-	s.waitStatus(id, api.StatusPaid, waitTimeout)
+	shop := newShop(t, other.url, key)
+	id := shop.createInvoice()
+	r := shop.invoice(id)
+	node.Mine(t, coin.pay(t, node, r, r.PaymentMethods[0].DueAmount))
+	shop.waitStatus(id, api.StatusPaid, waitTimeout)
 }
 
 // TestLeader_without_a_node_is_replaced stops the node of the watching program. The other program,
 // which has a working node, must take over.
 func TestLeader_without_a_node_is_replaced(t *testing.T) {
 	t.Parallel()
-	c := coins[1]
-	node := c.start(t)
+	coin := coins[1]
+	node := coin.start(t)
 	otherNode := bitcointest.Btcd(t, bitcointest.TLS(), bitcointest.Peer(node))
 	shared := []string{"CHEQUER_DATABASE_URL=" + storagetest.Postgres(t), "CHEQUER_MASTER_KEY=" + masterKey}
-	leader := programIn(t, t.TempDir(), append(c.settings(node), shared...)...)
-	other := programIn(t, t.TempDir(), append(c.settings(otherNode), shared...)...)
-	key := leader.addWallet(c)
+	leader := newProcess(t, t.TempDir(), append(coin.settings(node), shared...)...)
+	other := newProcess(t, t.TempDir(), append(coin.settings(otherNode), shared...)...)
+	key := leader.addWallet(coin)
 	leader.serve()
 	leader.waitScanned()
 	other.serve()
-	s := newShop(t, other.url, key)
-	id := s.createInvoice()
-	r := s.invoice(id)
+	shop := newShop(t, other.url, key)
+	id := shop.createInvoice()
+	r := shop.invoice(id)
 	node.Kill(t)
-	otherNode.Mine(t, c.pay(t, otherNode, r, r.PaymentMethods[0].DueAmount))
-	s.waitStatus(id, api.StatusPaid, waitTimeout)
+	otherNode.Mine(t, coin.pay(t, otherNode, r, r.PaymentMethods[0].DueAmount))
+	shop.waitStatus(id, api.StatusPaid, waitTimeout)
 }
 
 // commandTimeout is the longest time in which a command must take effect in a running server.
@@ -162,6 +163,7 @@ func TestKeys_change_on_a_running_server(t *testing.T) {
 	}
 }
 
+// onAnotherPort returns settings with another address to listen on.
 func onAnotherPort(t *testing.T, c config.Config) config.Config {
 	t.Helper()
 	c.Listen = freePort(t)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -26,12 +27,14 @@ type wallet struct {
 	Injected bool             `json:"injected"` // sets window.ethereum instead of announcing itself
 }
 
+// fault is an error of a wallet (EIP-1193, "Errors").
 type fault struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Data    any    `json:"data,omitempty"`
 }
 
+// fakeWallets is a script with the wallets in a page.
 const fakeWallets = `(() => {
 	const wallets = %s;
 	addEventListener("securitypolicyviolation", e => console.error("violates " + e.violatedDirective));
@@ -306,7 +309,7 @@ func TestWallet_while_the_page_changes(t *testing.T) {
 		s.change(func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "0" })
 		tab.waitFor("#st", "Payment seen", nil)
 		tab.answerWallets()
-		tab.do(chromedp.Sleep(waitTimeout / 300))
+		tab.do(chromedp.Sleep(200 * time.Millisecond)) // in which the page would ask for a transaction
 		if got := tab.transactions(); len(got) != 0 {
 			t.Errorf("sent %v, but nothing is due", got)
 		}
@@ -389,7 +392,7 @@ func TestPage_without_a_wallet(t *testing.T) {
 			tab := open(t, s)
 			tab.visit(newStubService(t).url("EURC-BASE"))
 			if !s.noJS {
-				tab.do(chromedp.Sleep(waitTimeout / 60)) // longer than the page waits for wallets
+				tab.do(chromedp.Sleep(time.Second)) // longer than the page waits for wallets
 			}
 			if got := tab.visibleText("#live"); strings.Contains(got, "Pay with") || strings.Contains(got, "Confirm in") {
 				t.Errorf("the page mentions a wallet:\n%s", got)

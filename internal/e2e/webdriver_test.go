@@ -141,9 +141,10 @@ func dial(t *testing.T, port int) net.Conn {
 type marionette struct {
 	conn   net.Conn
 	reader *bufio.Reader
-	last   int
+	last   int // number of the last command
 }
 
+// read reads a message.
 func (m *marionette) read() (json.RawMessage, error) {
 	length, err := m.reader.ReadString(':')
 	if err != nil {
@@ -158,6 +159,7 @@ func (m *marionette) read() (json.RawMessage, error) {
 	return message, err
 }
 
+// send implements session.send.
 func (m *marionette) send(c command, arguments map[string]any) (json.RawMessage, error) {
 	m.last++
 	message, err := json.Marshal([]any{0, m.last, "WebDriver:" + c.name, arguments})
@@ -189,8 +191,11 @@ func (m *marionette) send(c command, arguments map[string]any) (json.RawMessage,
 }
 
 // webDriver is a client of the standard protocol.
-type webDriver struct{ base string }
+type webDriver struct {
+	base string // the address of the session, or of all sessions before it begins
+}
 
+// send implements session.send.
 func (w *webDriver) send(c command, arguments map[string]any) (json.RawMessage, error) {
 	path := c.path
 	if id, ok := arguments["id"].(string); ok && strings.Contains(path, "{id}") {
@@ -208,6 +213,7 @@ func (w *webDriver) send(c command, arguments map[string]any) (json.RawMessage, 
 	return value, err
 }
 
+// request sends a request and returns the value of the response.
 func (w *webDriver) request(method, url string, arguments map[string]any) (json.RawMessage, error) {
 	var body io.Reader
 	if method == "POST" {
@@ -236,7 +242,7 @@ func (w *webDriver) request(method, url string, arguments map[string]any) (json.
 	return answer.Value, nil
 }
 
-// must runs a command and decodes its value into target, unless that is nil.
+// must does the same as run, and ends the test if the command fails.
 func (s *session) must(c command, arguments map[string]any, target any) {
 	s.t.Helper()
 	if err := s.run(c, arguments, target); err != nil {
@@ -244,6 +250,7 @@ func (s *session) must(c command, arguments map[string]any, target any) {
 	}
 }
 
+// run runs a command and decodes its value into target, unless that is nil.
 func (s *session) run(c command, arguments map[string]any, target any) error {
 	if arguments == nil {
 		arguments = map[string]any{}
@@ -262,6 +269,7 @@ func (s *session) start() {
 	s.must(setWindowRect, map[string]any{"x": 0, "y": 0, "width": 500, "height": 900}, nil)
 }
 
+// visit loads a page.
 func (s *session) visit(url string) {
 	s.t.Helper()
 	s.must(navigateTo, map[string]any{"url": url}, nil)
@@ -274,12 +282,14 @@ func (s *session) script(expression string) (value any) {
 	return value
 }
 
+// text returns the text of the first matching element, or "" if there is none.
 func (s *session) text(selector string) string {
 	s.t.Helper()
 	text, _ := s.script(fmt.Sprintf(`(e => e ? e.textContent : "")(document.querySelector(%q))`, selector)).(string)
 	return text
 }
 
+// element returns the id of the first matching element.
 func (s *session) element(selector string) (id string, err error) {
 	var found map[string]string
 	if err := s.run(findElement, map[string]any{"using": "css selector", "value": selector}, &found); err != nil {
@@ -301,6 +311,7 @@ func (s *session) click(selector string) {
 	})
 }
 
+// waitFor waits until an element's text contains words.
 func (s *session) waitFor(selector, want string) {
 	s.t.Helper()
 	got := ""

@@ -47,6 +47,7 @@ func (b *Bitstamp) Name() string { return "bitstamp" }
 func (b *Bitstamp) Coins() []string { return slices.Sorted(maps.Keys(bitstampMarkets)) }
 
 const (
+	// bitstampTimeout is the time from making an order to its deadline by the local clock.
 	bitstampTimeout = 10 * time.Second
 	// bitstampMaxSkew is the largest accepted difference between the time in a call and Bitstamp's
 	// clock. Bitstamp refuses other calls. An immediate-or-cancel order has no other deadline there.
@@ -54,7 +55,8 @@ const (
 	bitstampMaxSkew = 150 * time.Second
 )
 
-// Window implements Exchange.
+// Window implements Exchange. Bitstamp accepts the order until its clock is bitstampMaxSkew after createdAt, and its
+// clock may be behind the local clock by as much.
 func (b *Bitstamp) Window(createdAt time.Time) (deadline, end time.Time) {
 	return createdAt.Add(bitstampTimeout), createdAt.Add(2 * bitstampMaxSkew)
 }
@@ -99,7 +101,7 @@ func (b *Bitstamp) Examine(ctx context.Context, a Account) (Scope, error) {
 		_, err := b.private(ctx, a, path, nil, b.now())
 		refusal, ok := errors.AsType[*RefusedError](err)
 		switch {
-		case ok && (bitstampDenied(refusal) || strings.Contains(refusal.Message, "with sub account API keys is not supported")):
+		case ok && (bitstampDenied(refusal) || strings.Contains(refusal.Message, "with sub account API keys is not supported")): // the key may not withdraw
 		case ok && (refusal.Kind == KindNonce || refusal.Kind == KindBusy || refusal.Kind == KindMaintenance):
 			return scope, err
 		case errors.Is(err, ErrNoAnswer):
@@ -140,8 +142,7 @@ func (b *Bitstamp) Market(ctx context.Context, coin string) (Market, error) {
 		return Market{}, err
 	}
 	i := slices.IndexFunc(markets, func(m market) bool { return m.Symbol == symbol })
-	if i < 0 || markets[i].BaseDecimals == nil || markets[i].CounterDecimals == nil || *markets[i].BaseDecimals < 0 || *markets[i].BaseDecimals > 18 ||
-		*markets[i].CounterDecimals < 0 || *markets[i].CounterDecimals > 18 {
+	if i < 0 || !hasDecimals(markets[i].BaseDecimals) || !hasDecimals(markets[i].CounterDecimals) {
 		return Market{}, fmt.Errorf("%w about %s", ErrNoAnswer, symbol)
 	}
 	found := markets[i]
@@ -275,14 +276,15 @@ func (o Order) parseBitstamp(answer []byte) (Outcome, error) {
 			currency money.Currency
 			target   *money.Amount
 		}{{strings.ToLower(o.Coin), o.Amount.Currency(), &out.Sold}, {"eur", Euro, &out.Euro}, {"fee", Euro, &out.Fee}} {
-			part, err := parseAmount(f.name+" of a transaction", json.Number(strings.Trim(string(t[f.name]), `"`)), f.currency)
+			amount, err := parseAmount(f.name+" of a transaction", json.Number(strings.Trim(string(t[f.name]), `"`)), f.currency)
 			if err != nil {
 				return out, err
 			}
-			*f.target = f.target.Add(part)
+			*f.target = f.target.Add(amount)
 		}
 	}
-	if found.Type == "0" || found.OrderID != "" && found.OrderID != o.ID {
+	const buy = "0"
+	if found.Type == buy || found.OrderID != "" && found.OrderID != o.ID {
 		return out, fmt.Errorf("%w: order %s is another order", ErrContradiction, out.Ref)
 	}
 	switch found.Status {
@@ -390,11 +392,12 @@ func bitstampError(r response) error {
 		return nil
 	}
 	message := printable(strings.TrimSpace(strings.Join([]string{f.Code, f.ResponseCode, f.Explanation, string(f.Reason), string(f.Error)}, " ")))
-	if r.status >= 500 || strings.HasPrefix(f.ResponseCode, "500.") || f.ResponseCode == "400.019" || !isReported {
+	const nameExists = "400.019" // an order with the same name exists
+	if r.status >= 500 || strings.HasPrefix(f.ResponseCode, "500.") || f.ResponseCode == nameExists || !isReported {
 		if r.status == http.StatusTooManyRequests {
 			return &RefusedError{KindBusy, "status 429"}
 		}
-		return fmt.Errorf("%w but status %d: %.120s", ErrNoAnswer, r.status, message)
+		return fmt.Errorf("%w: status %d: %.120s", ErrNoAnswer, r.status, message)
 	}
 	if f.ResponseCode == "404.002" || strings.Contains(message, "Order not found") {
 		return ErrNotFound

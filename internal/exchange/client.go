@@ -23,8 +23,8 @@ const (
 	callTimeout = 10 * time.Second
 	// maxBody bounds the size of an answer, in bytes. A longer answer is an error.
 	maxBody = 1 << 20
-	// maxWords bounds the stored length of an exchange's texts, in bytes.
-	maxWords = 200
+	// maxMessage bounds the stored length of an exchange's texts, in bytes.
+	maxMessage = 200
 	// maxDigits bounds the digits of an amount before the decimal point, so that sums of such
 	// amounts can be stored and read. No coin needs as many.
 	maxDigits = 15
@@ -41,7 +41,7 @@ type Dialer interface {
 // client calls only one host: it follows no redirects, accepts no protocol upgrades, uses no proxy
 // of the environment, and never sends a call twice.
 type client struct {
-	base string // https:// https://host, no path
+	base string // such as https://host, without a path
 	http http.RoundTripper
 }
 
@@ -102,9 +102,9 @@ func (c client) do(ctx context.Context, method, path, form string, header http.H
 	case err != nil:
 		return response{}, fmt.Errorf("%w: %w", ErrNoAnswer, err)
 	case len(body) > maxBody:
-		return response{}, fmt.Errorf("%w of at most %d bytes", ErrNoAnswer, maxBody)
+		return response{}, fmt.Errorf("%w: larger than %d bytes", ErrNoAnswer, maxBody)
 	case answer.StatusCode < 200 || answer.StatusCode >= 300 && answer.StatusCode < 400:
-		return response{}, fmt.Errorf("%w but status %d", ErrNoAnswer, answer.StatusCode)
+		return response{}, fmt.Errorf("%w: status %d", ErrNoAnswer, answer.StatusCode)
 	}
 	return response{answer.StatusCode, answer.Header, body}, nil
 }
@@ -136,8 +136,14 @@ func parseAmount(name string, text json.Number, c money.Currency) (money.Amount,
 	return a, nil
 }
 
-// Price rounds a limit up to a multiple of the market's tick.
-func (m Market) Price(limit money.Amount) money.Amount {
+// hasDecimals reports whether an exchange sent a number of decimals that amounts of exchanges can have; nil means that
+// the number is missing.
+func hasDecimals(decimals *int32) bool {
+	return decimals != nil && *decimals >= 0 && *decimals <= Euro.Decimals
+}
+
+// RoundLimit rounds a limit up to a multiple of the market's tick.
+func (m Market) RoundLimit(limit money.Amount) money.Amount {
 	if m.Tick.IsZero() {
 		return limit
 	}
@@ -149,8 +155,8 @@ func (m Market) Price(limit money.Amount) money.Amount {
 	return money.RoundUp(new(big.Rat).Mul(new(big.Rat).SetInt(quotient), m.Tick.Rat()), Euro)
 }
 
-// Round rounds an amount down to the decimals of the market.
-func (m Market) Round(amount money.Amount) money.Amount {
+// RoundAmount rounds an amount down to the decimals of the market.
+func (m Market) RoundAmount(amount money.Amount) money.Amount {
 	return money.RoundDown(money.RoundDown(amount.Rat(), money.Currency{Code: amount.Currency().Code, Decimals: m.Lot}).Rat(), amount.Currency())
 }
 
@@ -161,11 +167,11 @@ func (o Order) check(out Outcome) error {
 		return fmt.Errorf("%w: it sold %s of an order for %s", ErrContradiction, out.Sold, o.Amount)
 	}
 	minimum := new(big.Rat).Mul(out.Sold.Rat(), o.Limit.Rat())
-	// Each trade is rounded; a difference of more than a cent is not caused by rounding.
-	if new(big.Rat).Add(out.Euro.Rat(), big.NewRat(1, 100)).Cmp(minimum) < 0 {
+	cent := big.NewRat(1, 100) // each trade is rounded, but a larger difference is not caused by rounding
+	if new(big.Rat).Add(out.Euro.Rat(), cent).Cmp(minimum) < 0 {
 		return fmt.Errorf("%w: it sold %s for %s EUR, below the limit of %s", ErrContradiction, out.Sold, out.Euro, o.Limit)
 	}
-	if maximum := new(big.Rat).Mul(minimum, big.NewRat(maxGain, 1)); out.Euro.Rat().Cmp(maximum.Add(maximum, big.NewRat(1, 100))) > 0 {
+	if maximum := new(big.Rat).Mul(minimum, big.NewRat(maxGain, 1)); out.Euro.Rat().Cmp(maximum.Add(maximum, cent)) > 0 {
 		return fmt.Errorf("%w: it sold %s for %s EUR, with a limit of %s", ErrContradiction, out.Sold, out.Euro, o.Limit)
 	}
 	if out.Fee.Cmp(out.Euro) > 0 {
@@ -179,8 +185,8 @@ func (o Order) check(out Outcome) error {
 
 // printable returns a text of an exchange in a form that logs and databases can store.
 func printable(text string) string {
-	if len(text) > maxWords {
-		text = text[:maxWords]
+	if len(text) > maxMessage {
+		text = text[:maxMessage]
 	}
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || r < ' ' || r >= 0x7f && r < 0xa0 {

@@ -112,7 +112,7 @@ func TestPlace_never_reports_a_refusal_of_an_order_that_may_be_accepted(t *testi
 				}
 				out, err := f.exchange.Find(t.Context(), f.account, o, "")
 				if test.accepted && (err != nil || out.Sold.String() != "0.01") || !test.accepted && !errors.Is(err, exchange.ErrNotFound) {
-					t.Errorf("found %+v, error %v, want taken %t", out, err, test.accepted)
+					t.Errorf("found %+v, error %v, want accepted %t", out, err, test.accepted)
 				}
 			})
 		})
@@ -317,7 +317,7 @@ func FuzzMarket_rounds_to_the_safe_side(f *testing.F) {
 	f.Fuzz(func(t *testing.T, limit, tick, amount uint64, lot uint8) {
 		m := exchange.Market{Tick: minor(tick, exchange.Euro, 4), Lot: int32(lot % 19)}
 		wantLimit, wantAmount := minor(limit, exchange.Euro, 2), minor(amount, exchange.Coin("BTC"), 10)
-		price, volume := m.Price(wantLimit), m.Round(wantAmount)
+		price, volume := m.RoundLimit(wantLimit), m.RoundAmount(wantAmount)
 		if price.Cmp(wantLimit) < 0 || volume.Cmp(wantAmount) > 0 {
 			t.Errorf("limit %s rounded to %s, amount %s rounded to %s", wantLimit, price, wantAmount, volume)
 		}

@@ -143,7 +143,7 @@ func TestFind_among_more_orders_than_one_search_reads(t *testing.T) {
 		if out, err := f.exchange.Find(t.Context(), f.account, sent, ""); err != nil || out.Sold.String() != "0.0002" {
 			t.Errorf("got %+v, error %v", out, err)
 		}
-		sent.ID, sent.Amount = exchange.UUID("never taken"), btc("0.01")
+		sent.ID, sent.Amount = exchange.UUID("never accepted"), btc("0.01")
 		if _, err := f.exchange.Find(t.Context(), f.account, sent, ""); !errors.Is(err, exchange.ErrNotFound) {
 			t.Errorf("never accepted: got error %v, want %v", err, exchange.ErrNotFound)
 		}

@@ -35,7 +35,7 @@ func onBoth(t *testing.T, test func(t *testing.T, f *fixture)) {
 }
 
 func newFixture(t testing.TB, name string) *fixture {
-	clock := clocktest.At(noon)
+	clock := clocktest.New(noon)
 	f := &fixture{Server: exchangetest.New(t, clock.Now), clock: clock}
 	nonce := noon.UnixMicro()
 	f.account = exchange.Account{Key: exchangetest.Key, Secret: exchangetest.Secret, Nonce: func() int64 { nonce++; return nonce }}

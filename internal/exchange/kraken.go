@@ -108,7 +108,7 @@ func (k *Kraken) pair(ctx context.Context, coin string) (name string, m krakenMa
 		return name, m, err
 	}
 	m, found := markets[name]
-	if !found || m.LotDecimals == nil || m.PairDecimals == nil || *m.LotDecimals < 0 || *m.LotDecimals > 18 || *m.PairDecimals < 0 || *m.PairDecimals > 18 {
+	if !found || !hasDecimals(m.LotDecimals) || !hasDecimals(m.PairDecimals) {
 		return name, m, fmt.Errorf("%w about %s", ErrNoAnswer, name)
 	}
 	return name, m, nil

@@ -61,7 +61,7 @@ func krakenSign(secret []byte, path, nonce, form string) string {
 // statuses come from a proxy.
 func krakenResult(r response, target any) error {
 	if r.status != http.StatusOK {
-		return fmt.Errorf("%w but status %d", ErrNoAnswer, r.status)
+		return fmt.Errorf("%w: status %d", ErrNoAnswer, r.status)
 	}
 	var answer struct {
 		Error  []string

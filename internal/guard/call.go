@@ -16,7 +16,8 @@ type Connector interface {
 const maxHeader = 64 << 10
 
 // RoundTrip sends a request on a connection of its own, so that the address is checked at every call, and follows no
-// redirect. live is false for calls with test data only. With nil, the certificates are checked as the system does.
+// redirect. live is false for calls with test data only. If certificates is nil, the certificates of the
+// system are trusted.
 func RoundTrip(r *http.Request, c Connector, live bool, certificates *tls.Config) (*http.Response, error) {
 	target := Target{Plain: r.URL.Scheme == "http", Live: live}
 	return NoUpgrade(&http.Transport{

@@ -18,8 +18,8 @@ type Resolver interface {
 type Dialer struct {
 	Policy   Policy
 	Resolver Resolver
-	// Own lists the addresses of this host; net.InterfaceAddrs if nil.
-	Own func() ([]net.Addr, error)
+	// HostAddresses lists the addresses of this host; net.InterfaceAddrs if nil.
+	HostAddresses func() ([]net.Addr, error)
 	// Connect dials a numeric address; net.Dialer if nil.
 	Connect func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -74,7 +74,7 @@ func (d *Dialer) checkAddress(address netip.Addr, port uint16, target Target) er
 	if within(d.Policy.Allow, address.Unmap()) {
 		return nil
 	}
-	list := d.Own
+	list := d.HostAddresses
 	if list == nil {
 		list = net.InterfaceAddrs
 	}

@@ -27,8 +27,8 @@ var refusedPrefixes = prefixes(
 // multicast or not allocated yet. See RFC 4291, section 2.4.
 var public = netip.MustParsePrefix("2000::/3")
 
-// refusedInPublic are ranges within public that lead elsewhere: Teredo and similar, documentation,
-// and 6to4, which can contain any IPv4 address.
+// refusedInPublic are ranges within public whose addresses are not public: Teredo and other protocols,
+// documentation, and 6to4, which can contain any IPv4 address. See RFC 6890 and RFC 9637.
 var refusedInPublic = prefixes("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 
 func prefixes(texts ...string) []netip.Prefix {

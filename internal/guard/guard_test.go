@@ -49,8 +49,8 @@ func TestCheck_refuses_addresses_inside(t *testing.T) {
 	closed := guard.Policy{}
 	open := guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}
 	for _, test := range []struct {
-		url               string
-		closed, test, own bool // accepted by a closed policy, for test endpoints, and by an open one
+		url                string
+		closed, test, open bool // accepted by a closed policy, for test endpoints, and by an open one
 	}{
 		{"https://shop.example/hook?x=1", true, true, true},
 		{"https://shop.example:443/", true, true, true},
@@ -100,7 +100,7 @@ func TestCheck_refuses_addresses_inside(t *testing.T) {
 			policy guard.Policy
 			live   bool
 			want   bool
-		}{"live": {closed, true, test.closed}, "test": {closed, false, test.test}, "open": {open, true, test.own}} {
+		}{"live": {closed, true, test.closed}, "test": {closed, false, test.test}, "open": {open, true, test.open}} {
 			err := c.policy.Check(test.url, c.live)
 			if _, isRefused := errors.AsType[*guard.RefusedError](err); (err == nil) != c.want || err != nil && !isRefused {
 				t.Errorf("%s: Check(%q): got error %v, want accepted %t", name, test.url, err, c.want)
@@ -130,7 +130,7 @@ func newRecordingDialer(policy guard.Policy, resolver guard.Resolver) (d *guard.
 	dialed = new([]string)
 	return &guard.Dialer{
 		Policy: policy, Resolver: resolver,
-		Own: func() ([]net.Addr, error) {
+		HostAddresses: func() ([]net.Addr, error) {
 			return []net.Addr{&net.IPNet{IP: net.IPv4(93, 184, 216, 34), Mask: net.CIDRMask(24, 32)}}, nil
 		},
 		Connect: func(_ context.Context, _, address string) (net.Conn, error) {

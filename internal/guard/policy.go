@@ -24,7 +24,7 @@ type Target struct {
 	Live bool
 }
 
-const maxURL = 2048
+const maxURL = 2048 // characters
 
 // Check returns a *RefusedError for a URL that must never be called. The addresses of a host name are
 // checked only when it is called.
@@ -57,7 +57,7 @@ func (p Policy) Check(text string, live bool) error {
 // inside is the reason for refusing addresses in the server's network.
 const inside = "leads into the network of this server; the operator can allow it with CHEQUER_CALLBACK_ALLOW"
 
-// check checks a call outside the ranges that the operator allows.
+// check returns a *RefusedError for a call that is refused outside the ranges that the operator allows.
 func (t Target) check(port uint16) error {
 	switch {
 	case t.Plain && t.Live:
@@ -68,7 +68,7 @@ func (t Target) check(port uint16) error {
 	return nil
 }
 
-// checkName checks a host name. If the operator allows any ranges, every name passes, since it may
+// checkName returns a *RefusedError for a host name that must not be called. If the operator allows any ranges, every name passes, since it may
 // lead to one of them.
 func (p Policy) checkName(host string, port uint16, target Target) error {
 	switch {

@@ -26,10 +26,10 @@ func (s *shop) send(spends []string, to *invoice.Invoice, amounts ...string) (tx
 	out := simnet.Tx{Spends: spends}
 	for _, amount := range amounts {
 		if amount == "" {
-			out.Outputs = append(out.Outputs, simnet.Pays(m.Asset, "unrelated", money.MustParse("1", money.BTC)))
+			out.Outputs = append(out.Outputs, simnet.OutputTo(m.Asset, "unrelated", money.MustParse("1", money.BTC)))
 			continue
 		}
-		out.Outputs = append(out.Outputs, simnet.Pays(m.Asset, m.Destination.Script, money.MustParse(amount, money.BTC)))
+		out.Outputs = append(out.Outputs, simnet.OutputTo(m.Asset, m.Destination.Script, money.MustParse(amount, money.BTC)))
 	}
 	tx, err := s.net.Send(s.t.Context(), out)
 	s.must(err)

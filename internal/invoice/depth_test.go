@@ -95,7 +95,7 @@ func TestDepth_is_not_raised_once_paid(t *testing.T) {
 		m := second.Methods[0] // in the same block, as after a reorganisation
 		c.Txs = append(c.Txs, simnet.Tx{
 			ID: "beside", Height: tip, Seen: s.clock.Now(), Spends: []string{"other:0"},
-			Outputs: []simnet.Output{simnet.Pays(m.Asset, m.Destination.Script, second.Quote().Prices[0].Expected)},
+			Outputs: []simnet.Output{simnet.OutputTo(m.Asset, m.Destination.Script, second.Quote().Prices[0].Expected)},
 		})
 		return nil
 	}))

@@ -91,7 +91,7 @@ func onBoth(t *testing.T, test func(t *testing.T, s *shop)) {
 
 func openShopOn(t *testing.T, table string, store *storage.Storage) *shop {
 	t.Helper()
-	s := &shop{t: t, store: store, clock: clocktest.At(noon), invoices: map[string]string{}}
+	s := &shop{t: t, store: store, clock: clocktest.New(noon), invoices: map[string]string{}}
 	s.net = simnet.New(s.store, s.clock.Now)
 	s.setRates(table)
 	log := slog.New(slog.DiscardHandler)

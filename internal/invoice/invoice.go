@@ -54,6 +54,9 @@ type Invoice struct {
 	// Kept is the merchant's decision to keep a surplus.
 	Kept KeptSurplus
 
+	// Removal states which personal data of the shopper were removed.
+	Removal Removal
+
 	// Clock is the time by which the invoice's own clock is ahead of the real clock. It is zero
 	// except for test invoices.
 	Clock time.Duration
@@ -154,3 +157,31 @@ const (
 	FromSignedLink OriginKind = "signed_link" // a link that the merchant signed with an API key
 	FromTerminal   OriginKind = "terminal"
 )
+
+// PersonalData is a kind of data of an invoice that can identify a shopper. They serve the sale and what follows it,
+// and a merchant may set the period after which they are removed. What the books need stays: amounts, rates, payments and
+// their transactions, the order ID, the description, what was sold, the states of refunds with their amounts, their
+// transactions and the merchant's reasons, and the names of the accounts that decided.
+type PersonalData string
+
+// The kinds of personal data.
+const (
+	// TeamNotes are the notes of the team, which package casework keeps.
+	TeamNotes PersonalData = "notes"
+	// RefundAddresses are the address that the shopper gave, and those of refunds.
+	RefundAddresses PersonalData = "refund_addresses"
+	// ShopMetadata are the texts that the shopper typed on the page, and the entries that the merchant's shop stored
+	// with the invoice. The entries of Chequer about the product or the terminal stay.
+	ShopMetadata PersonalData = "metadata"
+	// ReturnAddresses are the URLs to which the shopper returns. They may have a key to the shopper's order.
+	ReturnAddresses PersonalData = "return_addresses"
+)
+
+// Removal states which personal data were removed from an invoice. The zero value means that nothing was removed.
+type Removal struct {
+	At    time.Time // of the last removal, on the real clock
+	Kinds []PersonalData
+}
+
+// Has reports whether data of a kind were removed.
+func (r Removal) Has(kind PersonalData) bool { return slices.Contains(r.Kinds, kind) }

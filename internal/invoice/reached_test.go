@@ -38,7 +38,7 @@ type reachable struct {
 
 func newReachable(t *testing.T) *reachable {
 	t.Helper()
-	r := &reachable{t: t, clock: clocktest.At(noon), store: storagetest.SQLite(t)}
+	r := &reachable{t: t, clock: clocktest.New(noon), store: storagetest.SQLite(t)}
 	key, err := keys.Load("eth:xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt")
 	r.must(err)
 	r.wallet = invoice.Wallet{Asset: "ETH", Key: key.String(), Counter: key.Fingerprint()}

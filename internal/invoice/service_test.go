@@ -276,7 +276,7 @@ func TestDepth_depends_on_all_invoices_of_a_transaction(t *testing.T) {
 	for range 20 { // 20 × 40.00 EUR in one transaction are 800.00
 		inv := s.create("40")
 		m, _ := inv.Method(simnet.ID, "BTC")
-		outputs = append(outputs, simnet.Pays(m.Asset, m.Destination.Script, money.MustParse("0.0005", money.BTC)))
+		outputs = append(outputs, simnet.OutputTo(m.Asset, m.Destination.Script, money.MustParse("0.0005", money.BTC)))
 		created = append(created, inv)
 	}
 	tx, err := s.net.Send(t.Context(), simnet.Tx{Outputs: outputs})

@@ -15,8 +15,8 @@ import (
 )
 
 // ParseAddress parses an address of a network. It returns the address in its usual spelling, and
-// the form with which transfers to it are matched. The error is ErrAddress, or ErrNetwork for an
-// address of another network.
+// the form with which transfers to it are matched. The error is ErrAddress, ErrNetwork for an address
+// of another network, or ErrKind for an unknown kind of wallet.
 func ParseAddress(text string, kind Kind, network Network) (address, script string, err error) {
 	switch kind {
 	case ETH:

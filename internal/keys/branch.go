@@ -23,8 +23,8 @@ type branch struct {
 	point     btcec.JacobianPoint
 	public    []byte // compressed
 	chainCode []byte
-	// write formats the address and the script of a child.
-	write func(*btcec.PublicKey) address
+	// format returns the address and the script of a child.
+	format func(*btcec.PublicKey) address
 
 	deriving sync.Mutex
 	// recent caches blocks of addresses, at their number modulo the length of the array: one
@@ -46,20 +46,20 @@ type block struct {
 	addresses [blockSize]address
 }
 
-// newBranch returns a new branch of key, whose addresses are formatted by write.
-func newBranch(key *hdkeychain.ExtendedKey, write func(*btcec.PublicKey) address) (*branch, error) {
+// newBranch returns a new branch of key, whose addresses are formatted by format.
+func newBranch(key *hdkeychain.ExtendedKey, format func(*btcec.PublicKey) address) (*branch, error) {
 	public, err := key.ECPubKey()
 	if err != nil {
 		return nil, fmt.Errorf("read branch: %w", err)
 	}
-	b := &branch{number: key.ChildIndex(), public: public.SerializeCompressed(), chainCode: key.ChainCode(), write: write}
+	b := &branch{number: key.ChildIndex(), public: public.SerializeCompressed(), chainCode: key.ChainCode(), format: format}
 	public.AsJacobian(&b.point)
 	return b, nil
 }
 
-// withFormat returns a copy of b with an empty cache, whose addresses are formatted by write.
-func (b *branch) withFormat(write func(*btcec.PublicKey) address) *branch {
-	return &branch{number: b.number, point: b.point, public: b.public, chainCode: b.chainCode, write: write}
+// withFormat returns a copy of b with an empty cache, whose addresses are formatted by format.
+func (b *branch) withFormat(format func(*btcec.PublicKey) address) *branch {
+	return &branch{number: b.number, point: b.point, public: b.public, chainCode: b.chainCode, format: format}
 }
 
 // address returns the address at an index below 2³¹.
@@ -115,7 +115,7 @@ func (b *branch) derive(number uint32) *block {
 		inverse.Mul(&p.Z)
 		p.X.Mul(&square).Normalize()
 		p.Y.Mul(square.Mul(&z)).Normalize()
-		created.addresses[i] = b.write(btcec.NewPublicKey(&p.X, &p.Y))
+		created.addresses[i] = b.format(btcec.NewPublicKey(&p.X, &p.Y))
 	}
 	return created
 }

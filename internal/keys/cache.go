@@ -42,7 +42,7 @@ func (c *Cache) cached(name string, read func() (Key, error)) (Key, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.keys == nil || len(c.keys) >= maxCached {
+	if c.keys == nil || len(c.keys) >= maxCached { // a full cache is emptied
 		c.keys = make(map[string]Key)
 	}
 	c.keys[name] = key

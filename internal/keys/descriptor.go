@@ -58,7 +58,7 @@ func parseDescriptor(text string, kind Kind, wanted Script) (Key, error) {
 		return Key{}, err
 	}
 	if wanted != "" && wanted != script {
-		return Key{}, fmt.Errorf("%w: the descriptor stands for %s, which differs from --script", ErrScript, script)
+		return Key{}, fmt.Errorf("%w: the script type of the descriptor is %s, which differs from --script", ErrScript, script)
 	}
 	x, p, err := parseExpression(expression)
 	if err != nil {
@@ -84,7 +84,7 @@ func parseFunction(body string) (script Script, expression string, err error) {
 		name, argument, closed = cutCall(argument)
 		if name == "wpkh" {
 			name = "sh(wpkh)"
-		} else if refusedFunctions[name] == "" {
+		} else if refusedFunctions[name] == "" { // otherwise the inner function is the reason for the refusal
 			name = "sh"
 		}
 	}
@@ -120,7 +120,7 @@ func parseExpression(text string) (extended, path, error) {
 	}
 	key, path, ranged := strings.Cut(text, "/")
 	if isRawKey(key) {
-		return extended{}, nil, descriptorError("it has a single public key, which stands for one address: give an extended one (xpub…)")
+		return extended{}, nil, descriptorError("it has a single public key, which has only one address: give an extended one (xpub…)")
 	}
 	x, err := parseExtended(key)
 	if err != nil {

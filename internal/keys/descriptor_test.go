@@ -123,7 +123,7 @@ func TestParse_refuses_descriptors(t *testing.T) {
 		"xpub for the test network":  {"pkh(" + xpub44 + "/0/*)", keys.BTC, keys.Test, "", keys.ErrNetwork, "key of the main network"},
 		"Ethereum":                   {"pkh(" + ethXpub + "/0/*)", keys.ETH, keys.Main, "", keys.ErrDescriptor, "Ethereum has no descriptors"},
 		"unknown kind":               {"wpkh(" + valid + ")", "DOGE", keys.Main, "", keys.ErrKind, ""},
-		"another script":             {"wpkh(" + valid + ")", keys.BTC, keys.Main, keys.P2TR, keys.ErrScript, "descriptor stands for p2wpkh"},
+		"another script":             {"wpkh(" + valid + ")", keys.BTC, keys.Main, keys.P2TR, keys.ErrScript, "script type of the descriptor is p2wpkh"},
 		"a character of the key":     {"wpkh(" + strings.Replace(valid, "WcMLoP2", "WcMLoP3", 1) + ")", keys.BTC, keys.Main, "", keys.ErrMalformed, "checksum"},
 		"a line break within":        {"wpkh(" + xpub84 + "\n/0/*)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "character that no descriptor has"},
 		"too deep for a key":         {"wpkh(" + xpub84 + strings.Repeat("/0", 252) + "/*)", keys.BTC, keys.Main, "", keys.ErrDepth, "deeper than 255"},
@@ -141,7 +141,7 @@ func TestParse_refuses_descriptors(t *testing.T) {
 			if !strings.Contains(err.Error(), test.message) {
 				t.Errorf("got error %q, want %q in it", err, test.message)
 			}
-			if holdsPiece(err, test.text, 20) {
+			if revealsPart(err, test.text, 20) {
 				t.Errorf("the error contains a part of the text: %q", err)
 			}
 		})
@@ -283,11 +283,11 @@ func TestParse_errors_never_contain_the_private_key_of_a_descriptor(t *testing.T
 				if err == nil {
 					t.Fatalf("Parse(%s) succeeds", text)
 				}
-				if holdsPiece(err, secret, 8) {
+				if revealsPart(err, secret, 8) {
 					t.Errorf("Parse(%s): the error contains a part of the secret: %q", text, err)
 				}
 				stored := strings.ToLower(string(kind)) + ":p2wpkh:" + text
-				if _, err := keys.Load(stored); err == nil || holdsPiece(err, secret, 8) {
+				if _, err := keys.Load(stored); err == nil || revealsPart(err, secret, 8) {
 					t.Errorf("Load(%s) = %v, want an error without the secret", stored, err)
 				}
 			}
@@ -300,8 +300,8 @@ func TestParse_errors_never_contain_the_private_key_of_a_descriptor(t *testing.T
 	}
 }
 
-// holdsPiece reports whether an error contains length consecutive characters of a text.
-func holdsPiece(err error, text string, length int) bool {
+// revealsPart reports whether an error contains length consecutive characters of a text.
+func revealsPart(err error, text string, length int) bool {
 	for i := range len(text) - length + 1 {
 		piece := text[i : i+length]
 		if strings.Contains(err.Error(), piece) && !strings.Contains(keys.ErrDescriptor.Error(), piece) {
@@ -328,7 +328,7 @@ func FuzzParseDescriptor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, kind string, at uint, other byte) {
 		key, err := keys.Parse(text, keys.Kind(kind), keys.Main, "")
 		if err != nil {
-			if holdsPiece(err, text, 100) {
+			if revealsPart(err, text, 100) {
 				t.Errorf("the error contains a part of the text: %q", err)
 			}
 			return

@@ -37,7 +37,8 @@ func isExport(text string) bool { return strings.HasPrefix(text, "{") || strings
 // Sparrow, Specter or Bitcoin Core.
 func parseExport(text string, kind Kind, wanted Script) (Key, error) {
 	var object map[string]any
-	if err := json.Unmarshal([]byte(strings.Trim(text, "[]")), &object); err != nil {
+	text = strings.Trim(text, "[]") // the object may be in a list
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
 		return Key{}, malformed("it begins like a wallet's JSON file, but is not complete JSON")
 	}
 	if holdsSecretField(object) {
@@ -99,18 +100,18 @@ func accountsIn(object map[string]any) (found []account) {
 	if store, ok := object["keystore"].(map[string]any); ok {
 		return []account{{key: field(store, "xpub"), path: field(store, "derivation")}}
 	}
-	for _, part := range []struct {
+	for _, section := range []struct {
 		name   string
 		script Script
 	}{{"bip44", P2PKH}, {"bip49", P2SHP2WPKH}, {"bip84", P2WPKH}, {"bip86", P2TR}} {
-		if inner, ok := object[part.name].(map[string]any); ok && field(inner, "xpub") != "" {
-			found = append(found, account{key: field(inner, "xpub"), path: field(inner, "deriv"), script: part.script})
+		if fields, ok := object[section.name].(map[string]any); ok && field(fields, "xpub") != "" {
+			found = append(found, account{key: field(fields, "xpub"), path: field(fields, "deriv"), script: section.script})
 		}
 	}
 	return found
 }
 
-// field returns the first text among fields of an object, "" if there is none.
+// field returns the first text of the named fields of an object that is not empty; "" if there is none.
 func field(object map[string]any, names ...string) string {
 	for _, name := range names {
 		if text, ok := object[name].(string); ok && text != "" {

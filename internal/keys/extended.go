@@ -90,7 +90,7 @@ func (x extended) scriptFor(kind Kind, wanted Script) (Script, error) {
 		return "", nil
 	}
 	if x.script != "" && wanted != "" && wanted != x.script {
-		return "", fmt.Errorf("%w: %s… stands for %s, which differs from --script", ErrScript, x.name, x.script)
+		return "", fmt.Errorf("%w: the script type of a %s… key is %s, which differs from --script", ErrScript, x.name, x.script)
 	}
 	script := wanted
 	if script == "" {

@@ -19,7 +19,7 @@ type Key struct {
 	network Network
 	script  Script                  // empty for ETH
 	parsed  *hdkeychain.ExtendedKey // the parsed key
-	path    string                  // path from given to the addresses; empty if the depth of given determines it
+	path    string                  // path from the parsed key to the addresses; empty if the depth of that key determines it
 	branch  *branch                 // the key from which an index is derived
 	// warnings say what is wrong with the parsed text.
 	warnings []string
@@ -69,12 +69,14 @@ func (k Key) On(network Network) (Key, error) {
 	if err := network.check(); err != nil {
 		return Key{}, err
 	}
-	if k.network != network && !(k.network != Main && network != Main && k.kind != ETH) {
+	// The version bytes of an extended key do not distinguish Test from Regtest.
+	areTests := k.network != Main && network != Main && k.kind != ETH
+	if k.network != network && !areTests {
 		return Key{}, fmt.Errorf("%w: this is a key of the %s network, and one of the %s network is needed", ErrNetwork, k.network, network)
 	}
 	if k.network != network { // its addresses have another format
 		k.network = network
-		k.branch = k.branch.withFormat(k.write)
+		k.branch = k.branch.withFormat(k.format)
 	}
 	return k, nil
 }
@@ -153,7 +155,7 @@ func newKey(x extended, p path, kind Kind, script Script) (Key, error) {
 		return Key{}, err
 	}
 	key := Key{kind: kind, network: x.network, script: script, parsed: x.key()}
-	if key.branch, err = newBranch(end, key.write); err != nil {
+	if key.branch, err = newBranch(end, key.format); err != nil {
 		return Key{}, err
 	}
 	if usual, err := x.usualPath(); err != nil || !slices.Equal(p, usual) {
@@ -211,8 +213,8 @@ func (k Key) Address(index uint32) (address, script string, err error) {
 	return found.text, found.script, nil
 }
 
-// write formats the address of a public key of k.
-func (k Key) write(public *btcec.PublicKey) address {
+// format returns the address of a public key of k.
+func (k Key) format(public *btcec.PublicKey) address {
 	if k.kind == ETH {
 		account := addressOf(public)
 		return address{account.String(), account.lowerHex()}

@@ -44,7 +44,8 @@ func scriptOfPurpose(path string) Script {
 // addresses.
 func (k Key) Warnings() []string { return k.warnings }
 
-// pathWarnings returns warnings about a path from the master key, and where the path contradicts k.
+// pathWarnings returns warnings about a path from the master key: its unusual steps, and its contradictions
+// to k.
 func (k Key) pathWarnings(path string) (warnings []string, err error) {
 	steps, err := parseSteps(path)
 	if err != nil || len(steps) == 0 {

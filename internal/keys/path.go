@@ -19,7 +19,7 @@ const (
 // The errors about a path that are used in more than one place.
 const (
 	hardenedStep = "it has a hardened step (h or ') after its key, which only the private key can derive"
-	oneAddress   = "its key does not end in /*, so it stands for one address: use the ending of your wallet, usually /0/*"
+	oneAddress   = "its key does not end in /*, so it has only one address: use the ending of your wallet, usually /0/*"
 )
 
 // path holds the steps from an extended key to the key from which indexes are derived. None of them

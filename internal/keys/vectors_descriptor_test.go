@@ -26,7 +26,7 @@ var checksums = []struct{ text, message string }{
 }
 
 // expressions are BIP 380's "Test Vectors" of public keys within wpkh(). The expressions that the
-// BIP calls valid but that stand for one address, or need the private key, are refused here.
+// BIP calls valid but that have only one address, or need the private key, are refused here.
 var expressions = []struct{ text, message string }{
 	{"[deadbeef/0h/1h/2h]" + xpub380 + "/3/4/5/*", ""},
 	{"[deadbeef/0'/0h/0']" + xpub380 + "/*", ""},

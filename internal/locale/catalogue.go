@@ -42,7 +42,7 @@ func open(files fs.FS) (*Languages, error) {
 	}
 	loaded := &Languages{byCode: map[string]*Language{}}
 	for _, path := range paths {
-		name, err := nameIn(files, path)
+		name, err := readName(files, path)
 		if err != nil {
 			return nil, fmt.Errorf("read catalogue %s: %w", path, err)
 		}
@@ -61,8 +61,8 @@ func open(files fs.FS) (*Languages, error) {
 	return loaded, nil
 }
 
-// nameIn reads the language's own name, which must be the first key of a catalogue.
-func nameIn(files fs.FS, path string) (string, error) {
+// readName reads the language's own name, which must be the first key of a catalogue.
+func readName(files fs.FS, path string) (string, error) {
 	file, err := files.Open(path)
 	if err != nil {
 		return "", err
@@ -96,7 +96,7 @@ func readTexts(files fs.FS, path string) (texts, error) {
 	}
 	found := texts{simple: map[string]message{}, localizer: i18n.NewLocalizer(bundle, code)}
 	for _, m := range file.Messages {
-		if plural(m) {
+		if hasPluralForms(m) {
 			continue
 		}
 		if found.simple[m.ID], err = parseMessage(m.Other); err != nil {
@@ -137,8 +137,8 @@ func newLanguage(code, name string, read func() (texts, error)) *Language {
 	return l
 }
 
-// plural reports whether a message has plural forms.
-func plural(m *i18n.Message) bool {
+// hasPluralForms reports whether a message has plural forms.
+func hasPluralForms(m *i18n.Message) bool {
 	return m.Zero != "" || m.One != "" || m.Two != "" || m.Few != "" || m.Many != ""
 }
 
@@ -159,12 +159,12 @@ func (l *Language) Text(id string, pairs ...string) string {
 	if len(pairs) == 0 {
 		return l.fill(id, nil)
 	}
-	return l.fill(id, l.filled(pairs))
+	return l.fill(id, l.templateValues(pairs))
 }
 
 // Count returns a message in the plural form for n. The placeholder Count is n.
 func (l *Language) Count(id string, n int, pairs ...string) string {
-	values := l.filled(pairs)
+	values := l.templateValues(pairs)
 	values["Count"] = fmt.Sprint(n)
 	return l.localize(&i18n.LocalizeConfig{MessageID: id, PluralCount: n, TemplateData: values})
 }
@@ -173,16 +173,16 @@ func (l *Language) Count(id string, n int, pairs ...string) string {
 // caller puts an element in between, such as a button or a time.
 func (l *Language) Around(id, name string, pairs ...string) (before, after string) {
 	const placeholder = "\x00"
-	values := l.filled(pairs)
+	values := l.templateValues(pairs)
 	values[name] = placeholder
 	before, after, _ = strings.Cut(l.fill(id, values), placeholder)
 	return strings.TrimSpace(before), strings.TrimSpace(after)
 }
 
-// filled returns pairs as template data. In a language written from right to left a value is isolated,
+// templateValues returns pairs as template data. In a language written from right to left a value is isolated,
 // otherwise "0.5 BTC" would read "BTC 0.5". A value of letters and spaces only needs no isolation. See
 // Unicode Standard Annex #9, "Explicit Directional Isolates".
-func (l *Language) filled(pairs []string) map[string]string {
+func (l *Language) templateValues(pairs []string) map[string]string {
 	values := make(map[string]string, len(pairs)/2+1)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		values[pairs[i]] = pairs[i+1]

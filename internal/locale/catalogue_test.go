@@ -81,8 +81,8 @@ func placeholders(text string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// ofDesk reports whether a message is one of the merchant's desk, which is in English only.
-func ofDesk(key string) bool { return strings.HasPrefix(key, "desk.") }
+// isDeskMessage reports whether a message is one of the merchant's desk, which is in English only.
+func isDeskMessage(key string) bool { return strings.HasPrefix(key, "desk.") }
 
 // Every language has exactly the messages of English, with the same placeholders and with all plural
 // forms of the language. The desk's messages are in English only.
@@ -98,7 +98,7 @@ func TestCatalogues_have_the_same_messages(t *testing.T) {
 			}
 			want := slices.Sorted(maps.Keys(english))
 			if code != "en" {
-				want = slices.DeleteFunc(want, ofDesk)
+				want = slices.DeleteFunc(want, isDeskMessage)
 			}
 			if diff := cmp.Diff(want, slices.Sorted(maps.Keys(c))); diff != "" {
 				t.Fatalf("keys (-en +%s):\n%s", code, diff)

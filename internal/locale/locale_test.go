@@ -63,7 +63,6 @@ func TestMoment_and_TimeOfDay(t *testing.T) {
 	}
 }
 
-// Money is written as CLDR specifies for each language, including languages without a catalogue.
 func TestRoundFiat(t *testing.T) {
 	t.Parallel()
 	english := locale.All().Default()
@@ -77,6 +76,7 @@ func TestRoundFiat(t *testing.T) {
 	}
 }
 
+// Money is written as CLDR specifies for each language, including languages without a catalogue.
 func TestFiat_in_every_language(t *testing.T) {
 	t.Parallel()
 	wants := map[string]string{

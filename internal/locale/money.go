@@ -14,7 +14,8 @@ func (l *Language) Fiat(amount, code string) string {
 		return strings.TrimSpace(amount + " " + code)
 	}
 	formatter := currency.NewFormatter(l.money)
-	// All decimals of a rate are shown, as it was used, up to the ten that the formatter supports.
+	// All decimals of a rate are shown, as it was used, up to the ten that the formatter supports. A currency has at
+	// most three.
 	_, fraction, _ := strings.Cut(amount, ".")
 	formatter.MaxDigits = uint8(min(max(len(fraction), 3), 10))
 	return strings.TrimPrefix(formatter.Format(parsed), "\u200f") // the page sets the direction

@@ -14,8 +14,8 @@ var months = [...]string{
 // Month returns the name of a month as it is within a date.
 func (l *Language) Month(m time.Month) string { return l.Text(months[m-1]) }
 
-// Moment returns a time in the API's format with its day and zone: "27 Nov 2026, 15:42 UTC". It is
-// empty if the time is invalid.
+// Moment formats a time of the API, in RFC 3339, with its day and zone: "27 Nov 2026, 15:42 UTC". It
+// returns "" if the time is invalid.
 func (l *Language) Moment(wire string) string {
 	t, err := time.Parse(time.RFC3339, wire)
 	if err != nil {
@@ -24,8 +24,8 @@ func (l *Language) Moment(wire string) string {
 	return l.date("date.moment", t.UTC())
 }
 
-// TimeOfDay returns a time in the API's format with its zone, and with its day if that is not the day
-// of now. It is empty if the time is invalid.
+// TimeOfDay formats a time of the API, in RFC 3339, with its zone, and with its day if that is not the day
+// of now. It returns "" if the time is invalid.
 func (l *Language) TimeOfDay(wire string, now time.Time) string {
 	t, err := time.Parse(time.RFC3339, wire)
 	if err != nil {
@@ -37,6 +37,7 @@ func (l *Language) TimeOfDay(wire string, now time.Time) string {
 	return l.date("date.day", t.UTC())
 }
 
+// date returns a message with a date and a time as its values.
 func (l *Language) date(id string, t time.Time) string {
 	return l.fill(id, map[string]string{
 		"Day": fmt.Sprint(t.Day()), "Month": l.Month(t.Month()), "Year": fmt.Sprint(t.Year()),

@@ -32,7 +32,7 @@ func TestMessages_are_used(t *testing.T) {
 		family, _, _ := strings.Cut(key, ".")
 		families[family] = true
 	}
-	used := map[string]bool{"language.name": true} // read by nameIn
+	used := map[string]bool{"language.name": true} // read by readName
 	for _, file := range sources(t) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok {
@@ -63,7 +63,7 @@ func checkCall(t *testing.T, english catalogue, call *ast.CallExpr) {
 	if !ok || len(call.Args) == 0 {
 		return
 	}
-	argument, isMethod := methods[selector.Sel.Name]
+	given, isMethod := methods[selector.Sel.Name]
 	id, ok := literal(call.Args[0])
 	if !isMethod || !ok {
 		return
@@ -76,21 +76,21 @@ func checkCall(t *testing.T, english catalogue, call *ast.CallExpr) {
 	if _, isSingle := message.(string); isSingle == (selector.Sel.Name == "Count") {
 		t.Errorf("%s is used with %s; it has plural forms: %t", id, selector.Sel.Name, !isSingle)
 	}
-	argument = slices.Clone(argument)
+	given = slices.Clone(given)
 	pairs := call.Args[1:]
 	if selector.Sel.Name == "Around" {
 		name, _ := literal(pairs[0])
-		argument, pairs = append(argument, name), pairs[1:]
+		given, pairs = append(given, name), pairs[1:]
 	}
 	if selector.Sel.Name == "Count" {
 		pairs = pairs[1:]
 	}
 	for i := 0; i < len(pairs); i += 2 {
 		name, _ := literal(pairs[i])
-		argument = append(argument, name)
+		given = append(given, name)
 	}
-	if want := placeholders(texts(message)["other"]); !slices.Equal(slices.Sorted(slices.Values(argument)), want) {
-		t.Errorf("%s is used with the placeholders %q, but has %q", id, argument, want)
+	if want := placeholders(texts(message)["other"]); !slices.Equal(slices.Sorted(slices.Values(given)), want) {
+		t.Errorf("%s is used with the placeholders %q, but has %q", id, given, want)
 	}
 }
 

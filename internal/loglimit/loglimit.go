@@ -26,7 +26,7 @@ type limited struct {
 	causes *causes
 }
 
-// causes are the causes that were logged recently. It is safe for concurrent use.
+// causes holds the causes that were logged recently. It is safe for concurrent use.
 type causes struct {
 	now func() time.Time
 
@@ -82,7 +82,7 @@ func (c *causes) admit(why cause) (omitted int, ok bool) {
 	defer c.mu.Unlock()
 	now := c.now()
 	e := c.logged[why]
-	if e != nil && now.Sub(e.at) < interval && !now.Before(e.at) {
+	if e != nil && now.Sub(e.at) < interval && !now.Before(e.at) { // a clock that was set back omits nothing
 		e.omitted++
 		return 0, false
 	}
@@ -98,17 +98,17 @@ func (c *causes) admit(why cause) (omitted int, ok bool) {
 // causeOf returns the cause of a record: its message, its innermost error, and its other
 // attributes. If the database is unavailable, the cause is the same for all of its errors.
 func causeOf(r slog.Record) cause {
-	why, away := cause{message: r.Message}, false
+	why, unavailable := cause{message: r.Message}, false
 	r.Attrs(func(a slog.Attr) bool {
 		err, ok := a.Value.Any().(error)
 		if ok {
 			a = slog.String(a.Key, rootCause(err))
-			away = away || errors.Is(err, invoice.ErrUnavailable)
+			unavailable = unavailable || errors.Is(err, invoice.ErrUnavailable)
 		}
 		why.reason += a.String() + " "
 		return true
 	})
-	if away {
+	if unavailable {
 		why.reason = invoice.ErrUnavailable.Error()
 	}
 	return why

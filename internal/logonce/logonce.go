@@ -7,8 +7,8 @@ import "context"
 // concurrent use.
 type Failure struct{ last string }
 
-// IsNew stores the error of a step, nil for a success, and reports whether it must be logged: it is not the one of the last
-// time. An error after the end of the context is a consequence of the end, and is not stored.
+// IsNew stores the error of a step, nil for a success, and reports whether it must be logged: it differs from that of the last
+// repetition. An error after the end of the context is a consequence of the end, and is not stored.
 func (f *Failure) IsNew(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return false

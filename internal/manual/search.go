@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Entry is one searchable section.
@@ -89,7 +90,7 @@ func queryWords(query string) []string {
 // score returns the score of an entry, which is higher for a better match; 0 if a word is missing.
 func (e indexed) score(words []string) int {
 	total := 0
-	for _, word := range words {
+	for _, word := range words { // a title counts most, then the title of the page, then each occurrence in the text
 		score := 20*min(1, len(matches(e.title, word))) + 10*min(1, len(matches(e.page, word))) + min(maxCounted, len(matches(e.text, word)))
 		if score == 0 {
 			return 0
@@ -110,6 +111,7 @@ func (e indexed) excerpt(words []string) []Span {
 	if first == len(e.text) {
 		first = 0
 	}
+	// A third of the excerpt is before the first word found.
 	from := wordStart(e.text, max(0, first-excerptLen/3))
 	to := wordStart(e.text, min(len(e.text), from+excerptLen))
 	var spans []Span
@@ -149,7 +151,7 @@ func matches(text, word string) []int {
 			return found
 		}
 		at += i
-		if before := []rune(text[max(0, at-4):at]); len(before) == 0 || !isWord(before[len(before)-1]) || !startsWord(word) {
+		if before, _ := utf8.DecodeLastRuneInString(text[:at]); !isWord(before) || !startsWord(word) {
 			found = append(found, at)
 		}
 		at += len(word)
@@ -159,7 +161,7 @@ func matches(text, word string) []int {
 // startsWord reports whether a query's word begins with a letter or digit.
 func startsWord(word string) bool { return isWord([]rune(word)[0]) }
 
-// wordStart returns the offset of the first word at or after a byte that begins after a space.
+// wordStart returns the offset of the first word that begins after a space, at the given offset or later.
 func wordStart(text string, at int) int {
 	if at == 0 || at == len(text) {
 		return at

@@ -46,8 +46,8 @@ func (c *cache[T]) get(key string, read func() (T, error)) (T, error) {
 	return value, err
 }
 
-// forget removes the value of a key.
-func (c *cache[T]) forget(key string) {
+// remove removes the value of a key.
+func (c *cache[T]) remove(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.entries, key)

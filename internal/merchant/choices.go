@@ -31,6 +31,18 @@ func (c Choices) Zone() *time.Location {
 	return l
 }
 
+// PersonalDataMonths returns the number of months after which personal data are removed: 0, which keeps them, if the
+// merchant has chosen none. The environment cannot set it.
+func (c Choices) PersonalDataMonths() int {
+	var p PaymentSettings
+	if text, chosen := c[SettingPersonalData]; chosen {
+		if _, err := setPersonalDataMonths(&p, text); err != nil {
+			return 0
+		}
+	}
+	return p.PersonalDataMonths
+}
+
 // With returns the choices after changes. An empty text or the default removes a choice. The error is a
 // *FieldError.
 func (c Choices) With(changes Choices) (Choices, error) {
@@ -90,7 +102,7 @@ func (o Overrides) Effective(c Choices) (PaymentSettings, error) {
 		}
 	}
 	if p.ShortLimit.Percent == 0 || p.ShortLimit.Euro.IsZero() {
-		p.ShortLimit = Bound{Euro: money.Zero(money.EUR)} // the lower of the two
+		p.ShortLimit = Bound{Euro: money.Zero(money.EUR)} // if one bound is zero, the lower of both is
 	}
 	return p, nil
 }

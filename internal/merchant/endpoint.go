@@ -16,7 +16,7 @@ type Endpoint struct {
 	// Key and Secret are the endpoint's key pair, which authenticates the sender. They are sealed
 	// in storage.
 	Key    string // 32 letters and digits
-	Secret string // 40
+	Secret string // 40 letters and digits
 	// NextKey and NextSecret are the pair that becomes active when a rotation ends; "" outside of a
 	// rotation.
 	NextKey    string

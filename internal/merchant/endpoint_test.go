@@ -134,12 +134,12 @@ func TestEndpoints_resend_events_of_an_invoice(t *testing.T) {
 	}
 	s.deliveries = []merchant.Delivery{{EndpointID: e.ID, EventID: "evt_1", InvoiceID: "a"}, {EndpointID: e.ID, EventID: "evt_test"}}
 	for _, refused := range [][3]string{{"b", e.ID, "evt_1"}, {"a", "none", "evt_1"}, {"a", e.ID, "evt_2"}, {"a", e.ID, "evt_test"}, {"", e.ID, "evt_test"}} {
-		if err := service.ResendOf(t.Context(), "shop", refused[0], refused[1], refused[2]); !errors.Is(err, merchant.ErrNotFound) {
-			t.Errorf("ResendOf(%q) = %v, want %v", refused, err, merchant.ErrNotFound)
+		if err := service.ResendForInvoice(t.Context(), "shop", refused[0], refused[1], refused[2]); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("ResendForInvoice(%q) = %v, want %v", refused, err, merchant.ErrNotFound)
 		}
 	}
-	if err := service.ResendOf(t.Context(), "shop", "a", e.ID, "evt_1"); err != nil || !slices.Equal(s.resent, []string{e.ID + " evt_1"}) {
-		t.Errorf("ResendOf: %v, resent %q", err, s.resent)
+	if err := service.ResendForInvoice(t.Context(), "shop", "a", e.ID, "evt_1"); err != nil || !slices.Equal(s.resent, []string{e.ID + " evt_1"}) {
+		t.Errorf("ResendForInvoice: %v, resent %q", err, s.resent)
 	}
 }
 
@@ -150,13 +150,13 @@ func TestEndpoints_are_not_tested_while_paused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := service.Pause(t.Context(), "shop", e.ID, true); err != nil {
+	if _, err := service.SetPaused(t.Context(), "shop", e.ID, true); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := service.Test(t.Context(), "shop", e.ID); !errors.Is(err, merchant.ErrState) || len(s.tested) > 0 {
 		t.Errorf("Test while paused: %v, sent %q", err, s.tested)
 	}
-	if _, err := service.Pause(t.Context(), "shop", e.ID, false); err != nil {
+	if _, err := service.SetPaused(t.Context(), "shop", e.ID, false); err != nil {
 		t.Fatal(err)
 	}
 	id, err := service.Test(t.Context(), "shop", e.ID)
@@ -187,17 +187,17 @@ func TestEndpoint_Name(t *testing.T) {
 func TestEndpoint_Wants(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		chosen []string
-		mode   string
-		want   bool
+		chosen    []string
+		eventType string
+		want      bool
 	}{
 		{nil, "invoice.paid", true},
 		{[]string{"invoice.paid"}, "invoice.paid", true},
 		{[]string{"invoice.paid"}, "invoice.created", false},
 		{[]string{"invoice.created", "wallet.changed"}, merchant.EventWalletChanged, true},
 	} {
-		if got := (merchant.Endpoint{Events: tt.chosen}).Wants(tt.mode); got != tt.want {
-			t.Errorf("endpoint for %v wants %s = %v", tt.chosen, tt.mode, got)
+		if got := (merchant.Endpoint{Events: tt.chosen}).Wants(tt.eventType); got != tt.want {
+			t.Errorf("endpoint for %v wants %s = %v", tt.chosen, tt.eventType, got)
 		}
 	}
 }

@@ -34,14 +34,15 @@ type EndpointStorage interface {
 	// or ErrNotFound.
 	Delivery(ctx context.Context, endpointID, eventID string) (Delivery, []Attempt, error)
 	// Resend schedules an event for an endpoint as a new delivery, whether or not the endpoint
-	// wants its type, and without waiting for older events of its invoice. It may return ErrNotFound.
+	// wants its type, and without waiting for older events of its invoice. It returns
+	// ErrNotFound if there is no such event.
 	Resend(ctx context.Context, e Endpoint, eventID string, at time.Time) error
 	// ResendAfter reads the first limit events after a position and schedules the events of the types
 	// that the endpoint wants, as Resend does. It returns their number and the position after which to
 	// continue, which is 0 at the end.
 	ResendAfter(ctx context.Context, e Endpoint, after int64, limit int, at time.Time) (sent int, next int64, err error)
-	// RetryPending makes at most limit pending deliveries due at a time whose next attempt is after another time, the next
-	// ones first, and returns their number.
+	// RetryPending sets the next attempt of at most limit pending deliveries to at, and returns their number. It chooses
+	// deliveries whose next attempt is after the time after, the earliest first.
 	RetryPending(ctx context.Context, e Endpoint, at, after time.Time, limit int) (int, error)
 	// EndpointHealth returns a summary of an endpoint's deliveries.
 	EndpointHealth(ctx context.Context, endpointID string) (EndpointHealth, error)
@@ -122,7 +123,7 @@ func (s *Endpoints) Change(ctx context.Context, merchantID, id string, c Endpoin
 // ChangeSeen is Change for an endpoint whose revision the caller has seen. It returns ErrStale if the
 // endpoint has another one.
 func (s *Endpoints) ChangeSeen(ctx context.Context, merchantID, id, revision string, c EndpointChange) (Endpoint, error) {
-	return s.change(ctx, merchantID, id, c, seen[Endpoint](revision))
+	return s.change(ctx, merchantID, id, c, checkRevision[Endpoint](revision))
 }
 
 func (s *Endpoints) change(ctx context.Context, merchantID, id string, c EndpointChange, check func(Endpoint) error) (Endpoint, error) {
@@ -143,8 +144,8 @@ func (s *Endpoints) change(ctx context.Context, merchantID, id string, c Endpoin
 	})
 }
 
-// Pause pauses or resumes the sending of events.
-func (s *Endpoints) Pause(ctx context.Context, merchantID, id string, paused bool) (Endpoint, error) {
+// SetPaused pauses or resumes the sending of events.
+func (s *Endpoints) SetPaused(ctx context.Context, merchantID, id string, paused bool) (Endpoint, error) {
 	return s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
 		e.Paused = paused
 		return nil
@@ -210,9 +211,9 @@ func (s *Endpoints) Resend(ctx context.Context, e Endpoint, eventID string) erro
 	return s.storage.Resend(ctx, e, eventID, s.now())
 }
 
-// ResendOf schedules one event of an invoice again. It returns ErrNotFound if the merchant has no such
+// ResendForInvoice schedules one event of an invoice again. It returns ErrNotFound if the merchant has no such
 // endpoint, or if the event is not one of the invoice that was scheduled for the endpoint before.
-func (s *Endpoints) ResendOf(ctx context.Context, merchantID, invoiceID, id, eventID string) error {
+func (s *Endpoints) ResendForInvoice(ctx context.Context, merchantID, invoiceID, id, eventID string) error {
 	e, err := s.Endpoint(ctx, merchantID, id)
 	if err != nil {
 		return err
@@ -243,7 +244,7 @@ func (s *Endpoints) ResendAfter(ctx context.Context, e Endpoint, after int64) (t
 const (
 	// maxRetried is the largest number of deliveries that one call of Retry schedules.
 	maxRetried = 500
-	// retriedAfter is longer than the claim of a delivery that is being sent, which must not be sent twice.
+	// retriedAfter is longer than the claim on a delivery, so that a delivery that is being sent is not sent twice.
 	retriedAfter = 30 * time.Second
 )
 

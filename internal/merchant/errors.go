@@ -13,9 +13,9 @@ var (
 	// ErrTampered means that the MAC of a row is wrong.
 	ErrTampered = errors.New("row was changed without the master key")
 	// ErrTooMany means that a merchant has reached the limit of endpoints or products, or the server that of shops.
-	ErrTooMany = errors.New("too many of them exist")
+	ErrTooMany = errors.New("the maximum number exists already")
 	// ErrState means that the state of an endpoint does not allow the change.
-	ErrState = errors.New("its state does not allow this")
+	ErrState = errors.New("the state of the endpoint does not allow this")
 	// ErrNameTaken means that another shop has the name.
 	ErrNameTaken = errors.New("another shop has this name")
 	// ErrOtherShop means that a public key belongs to another shop, whose wallet it is or was.

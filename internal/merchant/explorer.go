@@ -10,7 +10,7 @@ import (
 )
 
 // Explorer is the address of a page about a transaction or a destination on a network, on a site that the merchant
-// chose. The site learns what is opened.
+// chose. The site learns which pages are opened.
 type Explorer struct {
 	Network  string // ID
 	Template string // address with one placeholder, txPlaceholder or addressPlaceholder
@@ -49,6 +49,7 @@ func (all Explorers) Address(network, address string) string {
 	return all.page(network, addressPlaceholder, address)
 }
 
+// page returns the address of the page about a value on a network, by the template with a placeholder.
 func (all Explorers) page(network, placeholder, value string) string {
 	i := slices.IndexFunc(all, func(e Explorer) bool { return e.Network == network && e.placeholder() == placeholder })
 	if i < 0 || value == "" {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -48,14 +47,10 @@ func checkScopes(scopes []Scope) error {
 	return nil
 }
 
-// listed returns scopes as part of a sentence: "create, read or admin".
-func listed(scopes []Scope) string {
-	names := make([]string, len(scopes))
-	for i, s := range scopes {
-		names[i] = string(s)
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+// listed returns words as part of a sentence: "create, read or admin".
+func listed[W ~string](words []W) string {
+	last := len(words) - 1
+	return joined(words[:last]) + " or " + string(words[last])
 }
 
 // MaxLabel is the largest number of characters of a key's label.
@@ -112,6 +107,6 @@ func (s *Service) RevokeKey(ctx context.Context, merchantID, key string) error {
 	if err := s.storage.RevokeKey(ctx, merchantID, key, s.now()); err != nil {
 		return err
 	}
-	s.keys.forget(key)
+	s.keys.remove(key)
 	return nil
 }

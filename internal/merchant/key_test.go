@@ -127,7 +127,7 @@ func TestService_refuses_a_revoked_key_after_a_second(t *testing.T) {
 func TestService_builtin_keys_are_not_stored(t *testing.T) {
 	t.Parallel()
 	stored, service, _ := newKeyring()
-	k := service.Builtin("shop", merchant.Live, merchant.ScopePage)
+	k := service.NewBuiltinKey("shop", merchant.Live, merchant.ScopePage)
 	found, err := service.Authenticate(t.Context(), k.Key)
 	if err != nil || !found.Builtin || !found.May(merchant.ScopePage) || found.May(merchant.ScopeAdmin) || len(stored.keys) > 0 || stored.reads > 0 {
 		t.Errorf("Authenticate = %+v, %v; stored %d keys, read %d", found, err, len(stored.keys), stored.reads)
@@ -137,7 +137,7 @@ func TestService_builtin_keys_are_not_stored(t *testing.T) {
 	}
 }
 
-func TestService_stores_a_use_per_minute(t *testing.T) {
+func TestService_stores_one_use_per_minute(t *testing.T) {
 	t.Parallel()
 	stored, service, at := newKeyring()
 	for _, after := range []time.Duration{0, time.Second, time.Minute - 1, time.Minute, time.Minute + time.Second, -time.Hour} {

@@ -117,7 +117,7 @@ func NewLinks(c LinksConfig) *Links {
 
 // Find returns the link of a slug as a shopper typed it, or ErrNotFound.
 func (s *Links) Find(ctx context.Context, text string) (Link, error) {
-	slug, err := slugOf(text)
+	slug, err := parseSlug(text)
 	if err != nil {
 		return Link{}, err
 	}
@@ -153,7 +153,7 @@ func (s *Links) Change(ctx context.Context, merchantID string, mode Mode, slug s
 // ChangeSeen is Change for a link whose revision the caller has seen. It returns ErrStale if the link has
 // changed since.
 func (s *Links) ChangeSeen(ctx context.Context, merchantID string, mode Mode, slug, revision string, change func(*Link) error) (Link, error) {
-	unchanged := seen[Link](revision)
+	unchanged := checkRevision[Link](revision)
 	return s.Change(ctx, merchantID, mode, slug, func(stored *Link) error {
 		if err := unchanged(*stored); err != nil {
 			return err
@@ -185,5 +185,5 @@ func (s *Links) Restore(ctx context.Context, merchantID string, mode Mode, slug 
 // RemoveSeen is Remove for a link whose revision the caller has seen. It returns ErrStale if the link has
 // changed since.
 func (s *Links) RemoveSeen(ctx context.Context, merchantID string, mode Mode, slug, revision string) error {
-	return s.remove(ctx, merchantID, mode, slug, seen[Link](revision))
+	return s.remove(ctx, merchantID, mode, slug, checkRevision[Link](revision))
 }

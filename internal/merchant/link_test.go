@@ -82,8 +82,8 @@ func TestLinks_Create(t *testing.T) {
 	if _, err := links.Create(t.Context(), merchant.Link{Slug: l.Slug, Currency: "EUR"}); !errors.Is(err, merchant.ErrExists) {
 		t.Errorf("Create with a slug in use: %v", err)
 	}
-	errStorage := errors.New("refused")
-	if _, err := links.Change(t.Context(), "shop", merchant.Live, l.Slug, func(*merchant.Link) error { return errStorage }); !errors.Is(err, errStorage) {
+	errChange := errors.New("refused")
+	if _, err := links.Change(t.Context(), "shop", merchant.Live, l.Slug, func(*merchant.Link) error { return errChange }); !errors.Is(err, errChange) {
 		t.Errorf("Change that is refused: %v", err)
 	}
 	if _, err := links.Change(t.Context(), "shop", merchant.Live, "none", func(*merchant.Link) error { return nil }); !errors.Is(err, merchant.ErrNotFound) {

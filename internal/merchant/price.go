@@ -54,7 +54,7 @@ func (p Prices) Parse(plain, code string) (money.Amount, error) {
 func (p Prices) parse(field, plain, code string) (money.Amount, error) {
 	i := slices.IndexFunc(p.currencies, func(c money.Currency) bool { return c.Code == code })
 	if i < 0 {
-		return money.Amount{}, invalid("fiat_currency", errors.New("must be "+p.alternatives()+howToAdd(code)))
+		return money.Amount{}, invalid("fiat_currency", errors.New("must be "+listed(p.Codes())+howToAdd(code)))
 	}
 	fiat := p.currencies[i]
 	maximum := p.Max(fiat)
@@ -98,13 +98,6 @@ func (p Prices) Codes() []string {
 
 // Max returns the largest price in a currency.
 func (p Prices) Max(c money.Currency) money.Amount { return money.MustParse(p.maximum, c) }
-
-// alternatives lists the currencies: "EUR, USD or CHF".
-func (p Prices) alternatives() string {
-	codes := p.Codes()
-	last := len(codes) - 1
-	return strings.Join(codes[:last], ", ") + " or " + codes[last]
-}
 
 // howToAdd names the setting that adds a currency; it is empty for an unknown code.
 func howToAdd(code string) string {

@@ -13,7 +13,7 @@ import (
 	"chequer/internal/money"
 )
 
-// Requirement is whether the shopper is asked for a value.
+// Requirement states whether the shopper is asked for a value.
 type Requirement string
 
 const (
@@ -163,7 +163,7 @@ func (s *Products) Change(ctx context.Context, merchantID string, mode Mode, slu
 // ChangeSeen is Change for a product whose revision the caller has seen. It returns ErrStale if the product has
 // changed since.
 func (s *Products) ChangeSeen(ctx context.Context, merchantID string, mode Mode, slug, revision string, change func(*Product) error) (Product, error) {
-	unchanged := seen[Product](revision)
+	unchanged := checkRevision[Product](revision)
 	return s.Change(ctx, merchantID, mode, slug, func(stored *Product) error {
 		if err := unchanged(*stored); err != nil {
 			return err
@@ -180,12 +180,12 @@ func (s *Products) Remove(ctx context.Context, merchantID string, mode Mode, slu
 // RemoveSeen is Remove for a product whose revision the caller has seen. It returns ErrStale if the product has
 // changed since.
 func (s *Products) RemoveSeen(ctx context.Context, merchantID string, mode Mode, slug, revision string) error {
-	return s.RemoveProduct(ctx, merchantID, mode, slug, seen[Product](revision))
+	return s.RemoveProduct(ctx, merchantID, mode, slug, checkRevision[Product](revision))
 }
 
 // ForSale returns the product of a slug as a shopper typed it, or ErrNotFound if it is not sold.
 func (s *Products) ForSale(ctx context.Context, merchantID, text string) (Product, error) {
-	slug, err := slugOf(text)
+	slug, err := parseSlug(text)
 	if err != nil {
 		return Product{}, err
 	}

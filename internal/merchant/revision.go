@@ -35,8 +35,8 @@ func (e Endpoint) Revision() string {
 	return revision(e.MerchantID, e.ID, e.URL, strings.Join(e.Events, " "))
 }
 
-// seen returns a check that refuses values with another revision with ErrStale.
-func seen[T interface{ Revision() string }](revision string) func(T) error {
+// checkRevision returns a check that refuses values with another revision with ErrStale.
+func checkRevision[T interface{ Revision() string }](revision string) func(T) error {
 	return func(value T) error {
 		if value.Revision() != revision {
 			return ErrStale

@@ -40,6 +40,7 @@ func CheckLine(text string, maximum int) error { return checkVisible(text, maxim
 // CheckParagraph is CheckLine for a text that may have several lines.
 func CheckParagraph(text string, maximum int) error { return checkVisible(text, maximum, "\n") }
 
+// checkVisible refuses more than maximum characters, invalid UTF-8, and invisible characters except those in allowed.
 func checkVisible(text string, maximum int, allowed string) error {
 	if err := CheckText(text, maximum); err != nil {
 		return err
@@ -86,9 +87,9 @@ func checkSlug(slug string) error {
 	return nil
 }
 
-// slugOf returns the slug that a shopper typed, perhaps in capitals, or ErrNotFound if it is no slug,
+// parseSlug returns the slug that a shopper typed, perhaps in capitals, or ErrNotFound if it is no slug,
 // so that other texts are never looked up.
-func slugOf(text string) (string, error) {
+func parseSlug(text string) (string, error) {
 	slug := strings.ToLower(text)
 	if !slugPattern.MatchString(slug) {
 		return "", ErrNotFound

@@ -9,7 +9,7 @@ import (
 )
 
 // Storage stores merchants, API keys, wallets and exchange accounts. Secrets are sealed. Rows have a MAC
-// made with the master key; the methods return ErrTampered if it is wrong. ErrExists means that the row
+// made with the master key; the methods return ErrTampered if the MAC is wrong. ErrExists means that the row
 // exists already, and ErrNotFound that there is no such row.
 type Storage interface {
 	ShopStorage
@@ -87,9 +87,9 @@ func (s *Service) Wallets(ctx context.Context, merchantID string, mode Mode) ([]
 	})
 }
 
-// Builtin returns a new key that is valid until the process ends and is never stored. The pages of
+// NewBuiltinKey returns a new key that is valid until the process ends and is never stored. The pages of
 // this server use it.
-func (s *Service) Builtin(merchantID string, mode Mode, scopes ...Scope) Key {
+func (s *Service) NewBuiltinKey(merchantID string, mode Mode, scopes ...Scope) Key {
 	k := s.newKey(merchantID, mode, scopes)
 	k.Builtin = true
 	s.mu.Lock()
@@ -98,8 +98,8 @@ func (s *Service) Builtin(merchantID string, mode Mode, scopes ...Scope) Key {
 	return k
 }
 
-// usedEvery is the interval between two stored uses of a key: at most one write per key and minute.
-const usedEvery = time.Minute
+// useInterval is the smallest interval between two stored uses of a key: at most one write per key and minute.
+const useInterval = time.Minute
 
 // UseKey stores the time of the current use of an API key.
 func (s *Service) UseKey(ctx context.Context, k Key) error {
@@ -109,7 +109,7 @@ func (s *Service) UseKey(ctx context.Context, k Key) error {
 	now := s.now()
 	s.mu.Lock()
 	last, known := s.usedAt[k.ID]
-	if known && now.Sub(last).Abs() < usedEvery {
+	if known && now.Sub(last).Abs() < useInterval {
 		s.mu.Unlock()
 		return nil
 	}
@@ -124,8 +124,8 @@ func (s *Service) UseKey(ctx context.Context, k Key) error {
 	return nil
 }
 
-// First returns the oldest merchant. If there is none, it makes one with the given name.
-func (s *Service) First(ctx context.Context, name string) (Merchant, error) {
+// EnsureFirst returns the oldest merchant. If there is none, it makes one with the given name.
+func (s *Service) EnsureFirst(ctx context.Context, name string) (Merchant, error) {
 	merchants, err := s.storage.Merchants(ctx)
 	if err != nil {
 		return Merchant{}, fmt.Errorf("first merchant: %w", err)

@@ -18,16 +18,18 @@ const maxQuoteMinutes = 60
 // maxPercent is the largest share of a price that a bound can name, in hundredths of a percent.
 const maxPercent = 2000
 
-// percent is the unit of a share.
+// percent is the unit of a share of a price, with two decimals.
 var percent = money.Currency{Code: "percent", Decimals: 2}
 
 // maxEuro is the largest amount that a bound can name.
 var maxEuro = money.MustParse("999999.99", money.EUR)
 
+// The functions below are the field set of a definition.
+
 func setQuoteTime(p *PaymentSettings, text string) (string, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		n = 0
+		n = 0 // CheckWhole refuses it
 	}
 	p.QuoteTime = time.Duration(n) * time.Minute
 	return strconv.Itoa(n), CheckWhole(n, 1, maxQuoteMinutes)
@@ -91,6 +93,29 @@ func setZone(p *PaymentSettings, text string) (string, error) {
 	}
 	p.Zone = l.String()
 	return p.Zone, nil
+}
+
+// PersonalDataKept is the value of SettingPersonalData with which nothing is removed.
+const PersonalDataKept = "off"
+
+const (
+	// ProposedPersonalDataMonths is the period that the form for the payment settings proposes.
+	ProposedPersonalDataMonths = 24
+	// minPersonalDataMonths is longer than the events of an invoice, which have the same data, are stored after its end.
+	minPersonalDataMonths = 3
+	maxPersonalDataMonths = 600
+)
+
+func setPersonalDataMonths(p *PaymentSettings, text string) (string, error) {
+	if text == PersonalDataKept {
+		return text, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < minPersonalDataMonths || n > maxPersonalDataMonths {
+		return "", fmt.Errorf("must be %s, or a whole number of months from %d to %d", PersonalDataKept, minPersonalDataMonths, maxPersonalDataMonths)
+	}
+	p.PersonalDataMonths = n
+	return strconv.Itoa(n), nil
 }
 
 // words splits a list at commas and white space.

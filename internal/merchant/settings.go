@@ -24,6 +24,9 @@ type PaymentSettings struct {
 	Storefront bool     // the first page of the storefront is a form for an open amount
 	Zone       string   // name of the time zone of the books: of the days and the times that the desk shows
 	Explorers  Explorers
+	// PersonalDataMonths is the number of months after the end of an invoice after which its personal data are
+	// removed; 0 = they are kept. See invoice.PersonalData.
+	PersonalDataMonths int
 }
 
 // Bound is a part of a price. If both bounds are set, the smaller one applies.
@@ -76,11 +79,13 @@ func (c Confirmations) Steps() int {
 // maxSteps is more than the number of ranges of a table.
 const maxSteps = 100
 
-// Relaxes reports whether p can make an invoice paid, or an acceptance possible, that old would not.
+// Relaxes reports whether p can make an invoice paid, or an acceptance possible, that old would not, or removes personal
+// data earlier.
 func (p PaymentSettings) Relaxes(old PaymentSettings) bool {
 	return !p.Tolerance.within(old.Tolerance) || !p.ShortLimit.within(old.ShortLimit) ||
 		slices.Index(AllLatePayments, p.LatePayments) > slices.Index(AllLatePayments, old.LatePayments) ||
-		slices.Index(AllConfirmations, p.Confirmations) < slices.Index(AllConfirmations, old.Confirmations)
+		slices.Index(AllConfirmations, p.Confirmations) < slices.Index(AllConfirmations, old.Confirmations) ||
+		p.PersonalDataMonths > 0 && (old.PersonalDataMonths == 0 || p.PersonalDataMonths < old.PersonalDataMonths)
 }
 
 // within reports whether a bound is at most another for every price.
@@ -115,6 +120,7 @@ const (
 	SettingStorefront       SettingName = "storefront"
 	SettingTimeZone         SettingName = "time_zone"
 	SettingExplorers        SettingName = "explorers"
+	SettingPersonalData     SettingName = "personal_data_months"
 )
 
 // definition defines a payment setting.
@@ -139,6 +145,7 @@ var definitions = []definition{
 	{SettingStorefront, "off", setStorefront},
 	{SettingTimeZone, zone.UTC, setZone},
 	{SettingExplorers, "", setExplorers},
+	{SettingPersonalData, PersonalDataKept, setPersonalDataMonths},
 }
 
 // SettingNames returns the names of the payment settings, in the order of lists.
@@ -180,7 +187,7 @@ func joined[W ~string](words []W) string {
 	return strings.Join(all, ", ")
 }
 
-// oneOf returns a word if it is one of the known ones.
+// oneOf returns the known word with the given text. The error lists the known words.
 func oneOf[W ~string](text string, known []W) (W, error) {
 	if !slices.Contains(known, W(text)) {
 		return "", fmt.Errorf("must be one of %s", joined(known))

@@ -79,7 +79,7 @@ func (s *Settings) Change(ctx context.Context, merchantID, seen string, changes 
 	if err != nil {
 		return nil, fmt.Errorf("change payment settings: %w", err)
 	}
-	s.Merchants.merchant.forget(merchantID)
+	s.Merchants.merchant.remove(merchantID)
 	return next, nil
 }
 
@@ -97,7 +97,7 @@ func (s *Settings) CheckMethods(ctx context.Context, merchantID string, codes []
 			return nil
 		}
 	}
-	return &FieldError{Field: string(SettingMethods), Fault: "must contain one for which the shop has a wallet"}
+	return &FieldError{Field: string(SettingMethods), Fault: "must contain a method for which the shop has a wallet"}
 }
 
 // apply returns the choices after changes.

@@ -13,19 +13,19 @@ import (
 	"chequer/internal/money"
 )
 
-// book holds one merchant and counts the reads.
-type book struct {
+// memoryMerchant holds one merchant and counts the reads.
+type memoryMerchant struct {
 	merchant.Storage
 	shop  merchant.Merchant
 	reads int
 }
 
-func (b *book) Merchant(context.Context, string) (merchant.Merchant, error) {
+func (b *memoryMerchant) Merchant(context.Context, string) (merchant.Merchant, error) {
 	b.reads++
 	return b.shop, nil
 }
 
-func (b *book) ChangeChoices(_ context.Context, _ string, change func(merchant.Choices) (merchant.Choices, error)) (merchant.Choices, error) {
+func (b *memoryMerchant) ChangeChoices(_ context.Context, _ string, change func(merchant.Choices) (merchant.Choices, error)) (merchant.Choices, error) {
 	next, err := change(b.shop.Choices)
 	if err != nil {
 		return nil, err
@@ -34,8 +34,8 @@ func (b *book) ChangeChoices(_ context.Context, _ string, change func(merchant.C
 	return next, nil
 }
 
-// newSettings returns settings of the merchant of a book.
-func newSettings(b *book, now func() time.Time, o merchant.Overrides) *merchant.Settings {
+// newSettings returns settings of a merchant.
+func newSettings(b *memoryMerchant, now func() time.Time, o merchant.Overrides) *merchant.Settings {
 	return merchant.NewSettings(merchant.SettingsConfig{
 		Storage: b, Merchants: merchant.NewService(b, now, tokens()), Overrides: o,
 		CheckLanguages: func(codes []string) error {
@@ -157,6 +157,10 @@ func TestPaymentSettings_Relaxes(t *testing.T) {
 		"a larger limit of short acceptance":   {nil, choices{"short_amount": "20.01"}, true},
 		"no acceptance of short payments":      {nil, choices{"short_percent": "0"}, false},
 		"acceptance of short payments allowed": {choices{"short_percent": "0"}, nil, true},
+		"personal data are removed":            {nil, choices{"personal_data_months": "24"}, true},
+		"personal data are removed earlier":    {choices{"personal_data_months": "24"}, choices{"personal_data_months": "23"}, true},
+		"personal data are removed later":      {choices{"personal_data_months": "24"}, choices{"personal_data_months": "36"}, false},
+		"personal data are kept":               {choices{"personal_data_months": "24"}, choices{"personal_data_months": "off"}, false},
 	} {
 		old, err := merchant.Overrides(nil).Effective(tt.old)
 		if err != nil {
@@ -175,7 +179,7 @@ func TestPaymentSettings_Relaxes(t *testing.T) {
 // A setting of the environment takes precedence, is listed with its source, and cannot be changed.
 func TestSettings_of_the_environment(t *testing.T) {
 	t.Parallel()
-	b := &book{shop: merchant.Merchant{ID: "shop", Choices: merchant.Choices{merchant.SettingStorefront: "on", merchant.SettingQuoteMinutes: "30"}}}
+	b := &memoryMerchant{shop: merchant.Merchant{ID: "shop", Choices: merchant.Choices{merchant.SettingStorefront: "on", merchant.SettingQuoteMinutes: "30"}}}
 	s := newSettings(b, func() time.Time { return noon }, merchant.Overrides{merchant.SettingStorefront: {Value: "off", By: "CHEQUER_STOREFRONT"}})
 	if p, err := s.Effective(t.Context(), "shop"); err != nil || p.Storefront || p.QuoteTime != 30*time.Minute {
 		t.Errorf("got %+v, %v", p, err)
@@ -207,7 +211,7 @@ func TestSettings_of_the_environment(t *testing.T) {
 // A change of settings that were changed meanwhile is refused.
 func TestSettings_Change_refuses_a_stale_revision(t *testing.T) {
 	t.Parallel()
-	b := &book{shop: merchant.Merchant{ID: "shop"}}
+	b := &memoryMerchant{shop: merchant.Merchant{ID: "shop"}}
 	s := newSettings(b, func() time.Time { return noon }, nil)
 	seen := b.shop.Choices.Revision()
 	if _, err := s.Change(t.Context(), "shop", seen, merchant.Choices{merchant.SettingLanguages: "de,en"}); err != nil {
@@ -230,7 +234,7 @@ func TestSettings_are_cached_like_keys(t *testing.T) {
 	t.Parallel()
 	at := noon
 	now := func() time.Time { return at }
-	b := &book{shop: merchant.Merchant{ID: "shop"}}
+	b := &memoryMerchant{shop: merchant.Merchant{ID: "shop"}}
 	here, elsewhere := newSettings(b, now, nil), newSettings(b, now, nil)
 	minutes := func(s *merchant.Settings) time.Duration {
 		t.Helper()

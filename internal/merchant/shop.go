@@ -53,7 +53,7 @@ func (s *Service) CreateShop(ctx context.Context, name, ownerID string) (Merchan
 	if err != nil {
 		return Merchant{}, err
 	}
-	base := idOf(name)
+	base := idFromName(name)
 	for number := 1; ; number++ {
 		n := NewShop{Merchant: Merchant{ID: base, Name: name, CreatedAt: s.now()}, OwnerID: ownerID}
 		if number > 1 {
@@ -83,7 +83,7 @@ func (s *Service) RenameShop(ctx context.Context, id, seen, name string) error {
 	if err := s.storage.RenameMerchant(ctx, id, seen, name); err != nil {
 		return fmt.Errorf("rename shop: %w", err)
 	}
-	s.merchant.forget(id)
+	s.merchant.remove(id)
 	return nil
 }
 
@@ -106,11 +106,11 @@ func NameKey(name string) string {
 // path of a page.
 const idPrefix = "m_"
 
-// maxID is the largest number of letters and digits of a name that its ID has.
+// maxID is the largest length of an ID without idPrefix.
 const maxID = 24
 
-// idOf returns the ID of a merchant with a name, from the letters a to z and the digits of the name.
-func idOf(name string) string {
+// idFromName returns the ID of a merchant with a name, from the letters a to z and the digits of the name.
+func idFromName(name string) string {
 	var b strings.Builder
 	gap := false
 	for _, r := range strings.ToLower(norm.NFKD.String(name)) {

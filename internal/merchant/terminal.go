@@ -73,7 +73,7 @@ func (s *Terminals) Create(ctx context.Context, t Terminal) (Terminal, error) {
 	if err := t.validate(s.prices); err != nil {
 		return Terminal{}, err
 	}
-	if err := s.storage.CreateTerminal(ctx, t, hashed(t.Secret)); err != nil {
+	if err := s.storage.CreateTerminal(ctx, t, hashSecret(t.Secret)); err != nil {
 		return Terminal{}, fmt.Errorf("create terminal: %w", err)
 	}
 	return t, nil
@@ -87,7 +87,7 @@ func (s *Terminals) Find(ctx context.Context, secret string) (Terminal, error) {
 	if !terminalSecret.MatchString(secret) {
 		return Terminal{}, ErrNotFound
 	}
-	return s.storage.Terminal(ctx, hashed(secret))
+	return s.storage.Terminal(ctx, hashSecret(secret))
 }
 
 // List lists a merchant's terminals, oldest first.
@@ -100,9 +100,9 @@ func (s *Terminals) Remove(ctx context.Context, merchantID, id string) error {
 	return s.storage.RemoveTerminal(ctx, merchantID, id)
 }
 
-// hashed returns the hash of a secret for storage. The secret is long and random, so a fast hash is
+// hashSecret returns the hash of a secret for storage. The secret is long and random, so a fast hash is
 // sufficient.
-func hashed(secret string) string {
+func hashSecret(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }

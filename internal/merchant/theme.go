@@ -12,7 +12,7 @@ import (
 // ThemeStorage stores the themes of merchants. It is safe for concurrent use.
 type ThemeStorage interface {
 	// SetTheme sets the current theme. The zero Theme is the default theme. The error is ErrStale if the hash
-	// of the theme that it replaces is not replaces.
+	// of the current theme is not replaces.
 	SetTheme(ctx context.Context, merchantID, replaces string, t theme.Theme, at time.Time) error
 	// Theme returns the current theme, or ErrNotFound if none was ever set.
 	Theme(ctx context.Context, merchantID string) (theme.Theme, error)
@@ -25,36 +25,36 @@ type ThemeStorage interface {
 type Themes struct {
 	storage ThemeStorage
 	now     func() time.Time
-	current *cache[named]
+	current *cache[hashedTheme]
 }
 
-// named is a theme with its hash, which is too expensive to compute for every page.
-type named struct {
+// hashedTheme is a theme with its hash, which is too expensive to compute for every page.
+type hashedTheme struct {
 	theme theme.Theme
 	hash  string
 }
 
 // NewThemes returns a new Themes.
 func NewThemes(storage ThemeStorage, now func() time.Time) *Themes {
-	return &Themes{storage: storage, now: now, current: newCache[named](now)}
+	return &Themes{storage: storage, now: now, current: newCache[hashedTheme](now)}
 }
 
 // Theme returns the current theme, or the zero Theme if there is none. It is cached for cacheTTL.
 func (s *Themes) Theme(ctx context.Context, merchantID string) (theme.Theme, error) {
-	n, err := s.named(ctx, merchantID)
+	n, err := s.cached(ctx, merchantID)
 	return n.theme, err
 }
 
 // Hash returns the hash of the current theme, or "" if there is none.
 func (s *Themes) Hash(ctx context.Context, merchantID string) (string, error) {
-	n, err := s.named(ctx, merchantID)
+	n, err := s.cached(ctx, merchantID)
 	return n.hash, err
 }
 
-func (s *Themes) named(ctx context.Context, merchantID string) (named, error) {
-	return s.current.get(merchantID, func() (named, error) {
+func (s *Themes) cached(ctx context.Context, merchantID string) (hashedTheme, error) {
+	return s.current.get(merchantID, func() (hashedTheme, error) {
 		t, err := s.Current(ctx, merchantID)
-		return named{theme: t, hash: t.Hash()}, err
+		return hashedTheme{theme: t, hash: t.Hash()}, err
 	})
 }
 
@@ -117,7 +117,7 @@ func (s *Themes) replace(ctx context.Context, merchantID string, old, t theme.Th
 			return theme.Theme{}, fmt.Errorf("set theme: %w", err)
 		}
 	}
-	s.current.put(merchantID, named{theme: t, hash: t.Hash()}, now)
+	s.current.put(merchantID, hashedTheme{theme: t, hash: t.Hash()}, now)
 	return t, nil
 }
 

@@ -44,7 +44,7 @@ type Metrics struct {
 	transfers   *prometheus.CounterVec
 
 	mu    sync.Mutex
-	shown map[chain.ID]map[string]bool // transfers in the newest scan
+	shown map[chain.ID]map[string]bool // IDs of the transfers in the newest scan
 	tips  map[chain.ID]time.Time       // block time of the newest scanned block
 }
 
@@ -85,24 +85,24 @@ func New(c Config) *Metrics {
 	return m
 }
 
-// Scanned returns a function that records a scan. The transfers of the first scan are not counted as new.
-func (m *Metrics) Scanned(network chain.ID) func(chain.Snapshot, time.Duration) {
+// ScanRecorder returns a function that records a scan. The transfers of the first scan are not counted as new.
+func (m *Metrics) ScanRecorder(network chain.ID) func(chain.Snapshot, time.Duration) {
 	return func(s chain.Snapshot, elapsed time.Duration) {
 		m.scanSeconds.WithLabelValues(string(network)).Observe(elapsed.Seconds())
 		now := make(map[string]bool, len(s.Transfers))
-		found := 0 // new transfers
+		newTransfers := 0
 		m.mu.Lock()
 		before := m.shown[network]
 		for _, t := range s.Transfers {
 			now[t.ID] = true
 			if before != nil && !before[t.ID] {
-				found++
+				newTransfers++
 			}
 		}
 		m.shown[network] = now
 		m.tips[network] = s.Tip.Time
 		m.mu.Unlock()
-		m.transfers.WithLabelValues(string(network)).Add(float64(found))
+		m.transfers.WithLabelValues(string(network)).Add(float64(newTransfers))
 	}
 }
 

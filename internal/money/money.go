@@ -11,8 +11,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// maxText is the length of the longest accepted number, so that the decimal library never parses a
-// hostile one.
+// maxText is the length of the longest accepted number, in bytes, so that the decimal library never parses
+// a longer, possibly hostile text.
 const maxText = 40
 
 // isPlain reports whether a text is a number in plain digits, such as 12 or 12.50.
@@ -87,8 +87,8 @@ func (a Amount) Minor() *big.Int {
 	return a.value.Shift(a.currency.Decimals).BigInt()
 }
 
-// HasCents reports whether Minor fits an int64. Prices do, and what counts towards a price. The value of received coins
-// may be larger: a contract or the test network can report any amount.
+// HasCents reports whether Minor fits an int64. It is true for prices, and for amounts that count towards a price. The
+// value of received coins may be larger: a contract or the test network can report any amount.
 func (a Amount) HasCents() bool { return a.Minor().IsInt64() }
 
 // Cents returns Minor as an int64. It panics if the number does not fit: see HasCents.
@@ -188,10 +188,11 @@ func pow10(n int32) *big.Int {
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
 }
 
-// plain returns a number without an exponent and without trailing zeros. It has a fast path for short
-// numbers, because nearly all are short and an invoice has about seventy.
+// plain returns a number without an exponent and without trailing zeros. It has a fast path for numbers that
+// fit an int64, because nearly all do, and the resource of an invoice has about seventy numbers.
 func plain(d decimal.Decimal) string {
-	if d.NumDigits() < 19 && d.Exponent() <= 0 {
+	const maxInt64Digits = 18 // every number of 18 digits fits an int64
+	if d.NumDigits() <= maxInt64Digits && d.Exponent() <= 0 {
 		return withoutZeros(d.CoefficientInt64(), int(-d.Exponent()))
 	}
 	text := d.String()
@@ -201,7 +202,7 @@ func plain(d decimal.Decimal) string {
 	return text
 }
 
-// withoutZeros returns units as a plain number with the given number of decimals.
+// withoutZeros returns a number of units of 10^−places as a plain number without trailing zeros.
 func withoutZeros(units int64, places int) string {
 	for places > 0 && units%10 == 0 {
 		units /= 10

@@ -15,8 +15,8 @@ import (
 	"chequer/internal/config"
 )
 
-// family returns a network of Bitcoin's family with the source that its settings select.
-func family(c config.Config, s config.Chain, setting string, known []bitcoin.Params, now func() time.Time, log *slog.Logger) (n Network, err error) {
+// bitcoinNetwork returns a network of Bitcoin's family with the source that its settings select.
+func bitcoinNetwork(c config.Config, s config.Chain, setting string, known []bitcoin.Params, now func() time.Time, log *slog.Logger) (n Network, err error) {
 	network := bitcoin.New(paramsOf(s, known))
 	switch {
 	case s.Off():
@@ -44,7 +44,7 @@ func lightClient(c config.Config, network *bitcoin.Network, now func() time.Time
 func ownNode(s config.Chain, setting string, network *bitcoin.Network, now func() time.Time, log *slog.Logger) (Network, error) {
 	u, err := url.Parse(s.Node)
 	if err != nil {
-		return Network{}, fmt.Errorf("%s: no address of a node", setting)
+		return Network{}, fmt.Errorf("%s is not the address of a node", setting)
 	}
 	params := network.Params()
 	password, _ := u.User.Password()

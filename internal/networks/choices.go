@@ -30,7 +30,7 @@ func ChoicesOf(c config.Config, kind keys.Kind) ([]Choice, error) {
 	if kind != keys.ETH {
 		return nil, nil // other kinds need a node
 	}
-	now, err := MethodsOf(c, kind)
+	current, err := MethodsOf(c, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -38,11 +38,11 @@ func ChoicesOf(c config.Config, kind keys.Kind) ([]Choice, error) {
 	add := func(choice Choice, evm config.EVM) {
 		changed := c
 		changed.EVM = evm
-		then, err := MethodsOf(changed, kind)
+		methods, err := MethodsOf(changed, kind)
 		if err != nil {
-			return // the setting alone is invalid, so that it offers nothing
+			return // the setting alone is invalid, so it adds no methods
 		}
-		choice.Codes = slices.DeleteFunc(then.Offered, func(code string) bool { return slices.Contains(now.Offered, code) })
+		choice.Codes = slices.DeleteFunc(methods.Offered, func(code string) bool { return slices.Contains(current.Offered, code) })
 		if len(choice.Codes) > 0 {
 			found = append(found, choice)
 		}

@@ -70,16 +70,16 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 		return Network{}, err
 	}
 	scanner := ethereum.Watch(ethereum.New(params), q, now)
-	scanner.Unverified = func(d ethereum.TokenFault) {
-		log.Error("token left out", "network", params.ID, "asset", d.Asset, "reason", d.Text)
+	scanner.OnTokenFault = func(fault ethereum.TokenFault) {
+		log.Error("token left out", "network", params.ID, "asset", fault.Asset, "reason", fault.Text)
 	}
-	for _, d := range scanner.TokenFaults() {
-		if d.Unreadable {
-			log.Warn("token left out", "network", params.ID, "asset", d.Asset, "reason", d.Text)
+	for _, fault := range scanner.TokenFaults() {
+		if fault.Unreadable {
+			log.Warn("token left out", "network", params.ID, "asset", fault.Asset, "reason", fault.Text)
 		}
 	}
 	if len(scanner.Assets()) == 0 {
-		return Network{}, errors.New("no token is known there yet: name one in CHEQUER_EVM_TOKENS; or for the network's own coin, " + Remedies("this setting"))
+		return Network{}, errors.New("no token of this network is known: name one in CHEQUER_EVM_TOKENS; or for the network's own coin, " + Remedies("this setting"))
 	}
 	return Network{
 		Network: EVM{scanner, q},

@@ -36,7 +36,7 @@ func MethodsOf(c config.Config, kind keys.Kind) (Methods, error) {
 	if err != nil {
 		return Methods{}, err
 	}
-	moment, loop, err := prices.New(c, false, time.Now, log)
+	currentRates, loop, err := prices.New(c, false, time.Now, log)
 	if err != nil {
 		return Methods{}, err
 	}
@@ -47,7 +47,7 @@ func MethodsOf(c config.Config, kind keys.Kind) (Methods, error) {
 		}
 		for _, a := range n.allAssets() {
 			reason := offReason(c, n, a)
-			if _, err := moment().Rate(a.Rate, a.Currency, money.EUR); reason == "" && loop == nil && err != nil {
+			if _, err := currentRates().Rate(a.Rate, a.Currency, money.EUR); reason == "" && loop == nil && err != nil {
 				reason = "no fixed rate: add " + a.Rate + "-EUR=… to CHEQUER_RATES"
 			}
 			if reason == "" {
@@ -98,30 +98,30 @@ func offReason(c config.Config, n Network, a chain.Asset) string {
 		if c.Unwatched {
 			return ""
 		}
-		return "the network " + n.Unwatched()
+		return "the network " + n.UnwatchedReason()
 	}
 	e, isEVM := n.Network.(EVM)
 	if !isEVM {
 		return ""
 	}
-	for _, d := range e.TokenFaults() {
-		if d.Asset != a.Code {
+	for _, fault := range e.TokenFaults() {
+		if fault.Asset != a.Code {
 			continue
 		}
-		if d.Unreadable {
-			return needsBalances(n.Setting)
+		if fault.Unreadable {
+			return balancesReason(n.Setting)
 		}
-		return d.Text
+		return fault.Text
 	}
 	if a.Policy.Balance && !e.Quorum.QueryableByAddress() {
-		return needsBalances(n.Setting)
+		return balancesReason(n.Setting)
 	}
 	return ""
 }
 
-// needsBalances returns why a method that is observed by balances is off, how it can be enabled,
+// balancesReason returns why a method that is observed by balances is off, how it can be enabled,
 // and what that costs in privacy.
-func needsBalances(setting string) string {
+func balancesReason(setting string) string {
 	return "only balances of your addresses show the money, and no endpoint may be asked for them: " + Remedies(setting)
 }
 
@@ -141,8 +141,8 @@ func (m Methods) String() string {
 	return text
 }
 
-// Why describes the reasons of the groups of methods that are off.
-func (m Methods) Why() string {
+// OffReasons describes the reasons of the groups of methods that are off.
+func (m Methods) OffReasons() string {
 	var groups []string
 	for _, o := range m.Off {
 		groups = append(groups, strings.Join(o.Codes, ", ")+": "+o.Reason)

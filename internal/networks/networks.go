@@ -29,11 +29,11 @@ type Network struct {
 
 // New returns the networks of the settings. It opens no files and makes no requests.
 func New(c config.Config, now func() time.Time, log *slog.Logger) ([]Network, error) {
-	btc, err := family(c, c.Bitcoin, "CHEQUER_BITCOIN_NODE", bitcoin.Bitcoins, now, log)
+	btc, err := bitcoinNetwork(c, c.Bitcoin, "CHEQUER_BITCOIN_NODE", bitcoin.Bitcoins, now, log)
 	if err != nil {
 		return nil, err
 	}
-	ltc, err := family(c, c.Litecoin, "CHEQUER_LITECOIN_NODE", bitcoin.Litecoins, now, log)
+	ltc, err := bitcoinNetwork(c, c.Litecoin, "CHEQUER_LITECOIN_NODE", bitcoin.Litecoins, now, log)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package networks
 // addressQueries is the setting that allows endpoints to be queried for the balances of addresses.
 const addressQueries = "CHEQUER_EVM_ADDRESS_QUERIES"
 
-// addressCost names the information that such endpoints receive.
+// addressCost names the information that endpoints receive if they are queried for balances.
 const addressCost = "your addresses, when each was made and what it holds"
 
 // networkCost returns the information that the public endpoints of a network receive. queryable reports
@@ -21,7 +21,7 @@ func Remedies(setting string) string {
 	return "name a node of your own in " + setting + " as trusted:http://…, or set " + addressQueries + "=on, which lets public endpoints learn " + addressCost
 }
 
-// Unwatched describes why a network that is not watched is not offered, and how that can be changed.
-func (n Network) Unwatched() string {
+// UnwatchedReason describes why a network that is not watched is not offered, and how that can be changed.
+func (n Network) UnwatchedReason() string {
 	return "is not offered, because it is not watched; " + n.Setting + " switches it on"
 }

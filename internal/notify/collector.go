@@ -122,8 +122,8 @@ func (c *Collector) noticesOf(ctx context.Context, merchantID string, events []F
 	return all, skipped, nil
 }
 
-// notable are the types of the events after which an invoice may be paid or wait for a decision. After a decision,
-// another payment raises no exception again.
+// notable are the types of the events after which an invoice may be paid or wait for a decision. The events of payments
+// are among them, because another payment after a decision does not raise the same exception again.
 var notable = map[invoice.EventType]bool{
 	invoice.EventPaid: true, invoice.EventExpired: true, invoice.EventDeclined: true, invoice.EventReverted: true,
 	invoice.EventPaymentReorged: true, invoice.EventException: true, invoice.EventPaymentSeen: true, invoice.EventPaymentConfirmed: true,
@@ -191,8 +191,8 @@ func caseOf(s invoice.Summary) string {
 	return ""
 }
 
-// lastDecision identifies the last decision of the merchant about money of an invoice; "" if there was none. What waits
-// for a decision after it is another case, also in the same state.
+// lastDecision identifies the last decision of the merchant about money of an invoice; "" if there was none. Money that
+// waits after a decision is another case, even in the same state.
 func lastDecision(inv *invoice.Invoice) string {
 	at := inv.Kept.At
 	for _, r := range inv.Refunds {

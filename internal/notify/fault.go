@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Fault is something that does not work.
+// Fault is a part of the server or of a shop that does not work.
 type Fault struct {
 	MerchantID string // "" if it is about the server
 	Key        string // identifies the fault while it lasts, such as "network BTC"

@@ -46,7 +46,7 @@ func onBoth(t *testing.T, test func(t *testing.T, f *fixture)) {
 
 func newFixture(t *testing.T, s *storage.Storage, url string) *fixture {
 	t.Helper()
-	f := &fixture{t: t, url: url, storage: s, clock: clocktest.At(storagetest.Noon), mail: smtptest.New(t), log: &logtest.Journal{}}
+	f := &fixture{t: t, url: url, storage: s, clock: clocktest.New(storagetest.Noon), mail: smtptest.New(t), log: &logtest.Journal{}}
 	f.mail.User, f.mail.Password = "shop@nord.example", "pass"
 	f.mail.Start()
 	f.owner = f.join("Maren", map[string]account.Role{"shop": account.Owner, "bakery": account.Owner})
@@ -74,7 +74,7 @@ func newWorker(s *storage.Storage, server notify.MailServer, now func() time.Tim
 	words := locale.All().Default()
 	return notify.New(notify.Config{
 		Outbox: s, Mail: server, Words: words, DeskURL: "https://shop.example/desk", Shops: s.Merchants, Now: now, Log: log,
-		Dialer: &guard.Dialer{Policy: loopback, Resolver: net.DefaultResolver, Own: func() ([]net.Addr, error) { return nil, nil }},
+		Dialer: &guard.Dialer{Policy: loopback, Resolver: net.DefaultResolver, HostAddresses: func() ([]net.Addr, error) { return nil, nil }},
 		Collector: notify.NewCollector(notify.CollectorConfig{
 			Storage: s, Words: words, Now: now, AssetName: func(_ invoice.Mode, code string) string { return code },
 			Faults: func(context.Context) ([]notify.Fault, error) { return faults(), nil },
@@ -151,7 +151,7 @@ func paid(inv *invoice.Invoice, at time.Time) {
 	inv.State.Paid, inv.State.Due = inv.Terms.Price, money.Zero(money.EUR)
 }
 
-// run collects and sends what is due.
+// run collects events and sends due messages.
 func (f *fixture) run() {
 	f.t.Helper()
 	f.collect()
@@ -169,7 +169,7 @@ func (f *fixture) send() {
 	f.worker.Wait()
 }
 
-// minute passes a minute, and sends what is due.
+// minute advances the clock by a minute, collects events and sends due messages.
 func (f *fixture) minute() {
 	f.t.Helper()
 	f.clock.Advance(time.Minute)

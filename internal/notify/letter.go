@@ -10,7 +10,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-// letter is a message as it is sent. The subject has no data of shoppers and invoices.
+// letter is a message in the form in which it is sent. The subject has no data of shoppers and invoices.
 type letter struct {
 	id      string
 	subject string

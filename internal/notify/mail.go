@@ -75,7 +75,7 @@ var mechanisms = []mail.SMTPAuthType{mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthPlai
 
 // options returns the options of a connection that ends with the context.
 func (s MailServer) options(ctx context.Context) []mail.Option {
-	policy := mail.NoTLS // ImplicitTLS is a matter of the connection
+	policy := mail.NoTLS // dial protects the connection of ImplicitTLS
 	if s.TLS == StartTLS {
 		policy = mail.TLSMandatory
 	}
@@ -96,7 +96,7 @@ func (s MailServer) config() *tls.Config {
 	return &tls.Config{ServerName: s.Host, MinVersion: tls.VersionTLS12, RootCAs: s.Roots}
 }
 
-// dial connects to the server, and closes the connection when ctx ends. The library heeds only the context
+// dial connects to the server, and closes the connection when ctx ends. The library uses only the context
 // of dialing.
 func (s MailServer) dial(ctx, dialing context.Context, network, address string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(dialing, network, address)
@@ -120,8 +120,8 @@ func domainOf(address string) string {
 	return domain
 }
 
-// sendFault returns the error of an attempt. A server that refuses the message or the address for good ends
-// the attempts; everything else, also a refused sign-in, may be mended.
+// sendFault returns the error of an attempt. If the server refuses the message or the address for good,
+// there are no further attempts. The operator may repair the cause of other errors, such as a refused sign-in.
 func sendFault(err error) error {
 	refused, ok := errors.AsType[*mail.SendError](err)
 	if !ok || refused.IsTemp() || refused.ErrorCode() < 500 {

@@ -10,10 +10,10 @@ const (
 	Pending State = "pending"
 	Sent    State = "sent"
 	Failed  State = "failed"  // given up
-	Dropped State = "dropped" // there is no account or destination for it any more
+	Dropped State = "dropped" // its account or its destination does not exist any more
 )
 
-// Item is one thing that a message reports.
+// Item is an entry of a message: a sale, a case, a fault or the sums of a shop.
 type Item struct {
 	MerchantID string `json:"merchant"` // "" if it is about the server
 	Text       string `json:"text"`     // one line

@@ -5,8 +5,8 @@
 // already records every change in that transaction, and a reader that sees a position of the feed has seen
 // all lower ones. So the Collector follows the feed of each shop with a cursor, and moves the cursor in the
 // transaction that writes the messages: each event is reported once, also by several processes and after a crash.
-// A settlement has no more to write, it never waits for the row of a message that others add to, and no
-// fault of a notification can undo it.
+// So a settlement writes nothing for notifications, never waits for the row of a message, and is not undone by
+// an error of a notification.
 //
 // A message is sent at least once. A process that ends between the answer of the mail server and the
 // record of it has left a claim, and another attempt follows when the claim has expired. The header

@@ -22,7 +22,7 @@ const (
 	maxAnswer = 64 << 10
 )
 
-// pusher sends push messages as ntfy reads them.
+// pusher sends push messages in the form that ntfy reads.
 type pusher struct {
 	dialer guard.Connector
 	tls    *tls.Config // nil uses the system's certificates
@@ -73,7 +73,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// click returns the page of a letter: that of its line if it has one, or else the desk's.
+// click returns the address of the page that a letter opens: that of its only line, or else the page of the account.
 func (l letter) click() string {
 	if len(l.lines) == 1 && l.lines[0].url != "" {
 		return l.lines[0].url

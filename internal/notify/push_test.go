@@ -25,16 +25,16 @@ func count(text string, parts ...string) (n int) {
 	return n
 }
 
-// phone is a server of push messages.
-type phone struct {
+// pushServer is a server of push messages.
+type pushServer struct {
 	*httptest.Server
 	mu     sync.Mutex
 	status int
 	got    []string // title, body, priority, page and authorization of each message
 }
 
-func newPhone(t *testing.T) *phone {
-	p := &phone{status: http.StatusOK}
+func newPushServer(t *testing.T) *pushServer {
+	p := &pushServer{status: http.StatusOK}
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		title, _ := new(mime.WordDecoder).DecodeHeader(r.Header.Get("Title"))
@@ -50,13 +50,13 @@ func newPhone(t *testing.T) *phone {
 	return p
 }
 
-func (p *phone) answer(status int) {
+func (p *pushServer) answer(status int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.status = status
 }
 
-func (p *phone) messages() []string {
+func (p *pushServer) messages() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string(nil), p.got...)
@@ -65,7 +65,7 @@ func (p *phone) messages() []string {
 func TestPush(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		storagetest.Exec(t, f.url, "UPDATE merchants SET name = $1 WHERE id = 'shop'", "Ateljé\r\nX-Priority: 5")
-		p := newPhone(t)
+		p := newPushServer(t)
 		f.must(f.service.SetDestinations(t.Context(), f.owner, notify.Destinations{PushURL: p.URL + "/topic", PushToken: "tk_1"}))
 		f.must(f.service.Choose(t.Context(), f.owner, "shop", []notify.Choice{{Kind: notify.Sold, Channel: notify.Push}, {Kind: notify.Sold, Channel: notify.Mail}}))
 		f.pay("inv1", "shop", "1047")

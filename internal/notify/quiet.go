@@ -11,7 +11,7 @@ type Quiet struct {
 	To   int `json:"to"`   // exclusive
 }
 
-// maxQuiet is the longest time that quiet hours may last, with a change of summer time.
+// maxQuiet bounds the search for the end of quiet hours: a day, and a change of the clock.
 const maxQuiet = 27 * time.Hour
 
 // ParseQuiet parses two times of day such as 22:00. Both "" are no quiet hours; otherwise the error is a

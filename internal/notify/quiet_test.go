@@ -109,7 +109,7 @@ func (f *fixture) reportFaults() {
 	f.must(f.worker.Collector.CollectFaults(f.t.Context()))
 }
 
-func TestFaults_are_told_when_they_last(t *testing.T) {
+func TestFaults_are_reported_when_they_last(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.choose("shop", byMail(notify.Broken)...)
 		f.must(f.service.Choose(t.Context(), f.owner, "bakery", byMail(notify.Broken)))
@@ -119,7 +119,7 @@ func TestFaults_are_told_when_they_last(t *testing.T) {
 			f.clock.Advance(pass)
 			f.faults = faults
 			f.reportFaults()
-			f.must(other.Collector.CollectFaults(t.Context())) // another process tells nothing again
+			f.must(other.Collector.CollectFaults(t.Context())) // another process reports nothing again
 			f.minute()
 			if got := f.letters(); len(got) != want {
 				t.Fatalf("got %d messages, want %d: %q", len(got), want, got)

@@ -71,7 +71,7 @@ func (s *Service) Failed(ctx context.Context) ([]Message, error) {
 	return s.storage.FailedMessages(ctx, s.now().Add(-ReportedFor), maxFailed)
 }
 
-// Destinations are where an account gets messages.
+// Destinations are the addresses at which an account gets messages.
 type Destinations struct {
 	Email, PushURL string
 	// PushToken replaces the token of the push address; "" keeps it while the push address stays the same.
@@ -80,7 +80,7 @@ type Destinations struct {
 	NoToken bool
 }
 
-// SetDestinations sets where an account gets messages. It returns a *FieldError for a wrong value.
+// SetDestinations sets the addresses at which an account gets messages. It returns a *FieldError for a wrong value.
 func (s *Service) SetDestinations(ctx context.Context, a account.Account, d Destinations) error {
 	email, err := checkEmail(d.Email)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Service) SetDestinations(ctx context.Context, a account.Account, d Dest
 	pushURL := strings.TrimSpace(d.PushURL)
 	if pushURL != "" {
 		if err := s.check(pushURL); err != nil {
-			return &FieldError{"push_url", strings.TrimPrefix(err.Error(), "the address ")}
+			return &FieldError{"push_url", strings.TrimPrefix(err.Error(), "the address ")} // the sentence begins with the field
 		}
 	}
 	token := strings.TrimSpace(d.PushToken)
@@ -110,14 +110,14 @@ func (s *Service) SetDestinations(ctx context.Context, a account.Account, d Dest
 	})
 }
 
-// Times are when an account gets messages.
+// Times are the time zone and the quiet hours of an account.
 type Times struct {
 	Zone               string
 	QuietFrom, QuietTo string // times of day such as 22:00; both "" without quiet hours
 	BrokenPasses       bool
 }
 
-// SetTimes sets when an account gets messages. It returns a *FieldError for a wrong value.
+// SetTimes sets the time zone and the quiet hours of an account. It returns a *FieldError for a wrong value.
 func (s *Service) SetTimes(ctx context.Context, a account.Account, t Times) error {
 	if err := checkZone(t.Zone); err != nil {
 		return err

@@ -103,7 +103,7 @@ func TestSendTest_is_limited(t *testing.T) {
 		if err := f.service.SendTest(ctx, f.owner, "shop"); !errors.Is(err, notify.ErrNoDestination) {
 			t.Errorf("without a destination: error %v", err)
 		}
-		p := newPhone(t)
+		p := newPushServer(t)
 		f.must(f.service.SetDestinations(ctx, f.owner, notify.Destinations{Email: email, PushURL: p.URL}))
 		f.must(f.service.SetTimes(ctx, f.owner, notify.Times{QuietFrom: "00:00", QuietTo: "23:59"}))
 		for i := range 12 {

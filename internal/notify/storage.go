@@ -23,7 +23,7 @@ type Storage interface {
 type SettingsStorage interface {
 	// NotificationSettings returns the settings of an account; zero if it has set none.
 	NotificationSettings(ctx context.Context, accountID string) (Settings, error)
-	// UpdateNotificationSettings locks the settings of an account and writes what change makes of them. If
+	// UpdateNotificationSettings locks the settings of an account, calls change and writes the result. If
 	// change returns an error, nothing is written.
 	UpdateNotificationSettings(ctx context.Context, accountID string, change func(*Settings) (audit.Change, error)) error
 	// NotificationChoices returns the choices of an account in a shop.
@@ -54,7 +54,7 @@ type CollectorStorage interface {
 	RecordFaults(ctx context.Context, present []Fault, now, maxSince, reportedBefore time.Time, report func([]Fault) []Entry) error
 	// RecordSummary adds the entries of an account's summary of a day unless it has had one of that day or a later day.
 	RecordSummary(ctx context.Context, accountID string, day int64, entries []Entry, now time.Time) error
-	// PaidBetween returns the sums of a shop's live invoices that became paid from a time until before another.
+	// PaidBetween returns the sums of a shop's live invoices that became paid at from or later, and before to.
 	PaidBetween(ctx context.Context, merchantID string, from, to time.Time) ([]PaidSum, error)
 	// Tally counts the invoices of a merchant and a mode.
 	Tally(ctx context.Context, merchantID string, mode invoice.Mode, at time.Time) (invoice.Tally, error)
@@ -74,7 +74,7 @@ type Outbox interface {
 	SaveOutcome(ctx context.Context, c Claim, o Outcome) error
 	// Messages returns the newest messages of an account, newest first.
 	Messages(ctx context.Context, accountID string, limit int) ([]Message, error)
-	// FailedMessages returns the messages but test messages that were given up since a time, newest first.
+	// FailedMessages returns the messages, except test messages, that were given up since a time, newest first.
 	FailedMessages(ctx context.Context, since time.Time, limit int) ([]Message, error)
 	// DeleteMessages deletes messages that ended before a time, and cases that were reported before it.
 	DeleteMessages(ctx context.Context, before time.Time) error
@@ -111,7 +111,7 @@ type Subscriber struct {
 	Account  account.Account
 	Settings Settings
 	Choices  map[string][]Choice
-	// Summarised is the last day of a summary, as report.Day has it but by the account's clock.
+	// Summarised is the day of the last summary by the account's clock, in days since 1970.
 	Summarised int64
 }
 

@@ -60,8 +60,8 @@ type Worker struct {
 	running  map[Channel]chan struct{} // holds an element for each running attempt
 	attempts sync.WaitGroup
 	failures map[string]*logonce.Failure // of each step
-	watched  time.Time
-	timeout  time.Duration // of an attempt
+	watched  time.Time                   // last check of faults and summaries
+	timeout  time.Duration               // of an attempt
 }
 
 // New returns a new Worker.
@@ -98,18 +98,18 @@ func (w *Worker) Run(ctx context.Context) error {
 func (w *Worker) step(ctx, work context.Context) {
 	if now := w.Now(); now.Sub(w.watched).Abs() >= watchInterval {
 		w.watched = now
-		w.note(ctx, "faults", w.Collector.CollectFaults(ctx))
-		w.note(ctx, "summaries", w.Collector.CollectSummaries(ctx))
-		w.note(ctx, "deletion", w.Outbox.DeleteMessages(ctx, now.Add(-messageTTL)))
+		w.logFailure(ctx, "faults", w.Collector.CollectFaults(ctx))
+		w.logFailure(ctx, "summaries", w.Collector.CollectSummaries(ctx))
+		w.logFailure(ctx, "deletion", w.Outbox.DeleteMessages(ctx, now.Add(-messageTTL)))
 	}
-	w.note(ctx, "events", w.Collector.Collect(ctx))
+	w.logFailure(ctx, "events", w.Collector.Collect(ctx))
 	if ctx.Err() == nil {
-		w.note(ctx, "outbox", w.Send(work))
+		w.logFailure(ctx, "outbox", w.Send(work))
 	}
 }
 
-// note logs the error of a step once, until it changes.
-func (w *Worker) note(ctx context.Context, step string, err error) {
+// logFailure logs the error of a step once, until it changes.
+func (w *Worker) logFailure(ctx context.Context, step string, err error) {
 	if w.failures[step] == nil {
 		w.failures[step] = &logonce.Failure{}
 	}

@@ -67,7 +67,7 @@ type Object struct {
 	Fields []Field
 }
 
-// Answer is the answer of an operation with one status.
+// Answer is the answer that an operation gives with one status.
 type Answer struct {
 	Status  string
 	About   string
@@ -114,8 +114,8 @@ func JSON(text []byte) ([]byte, error) {
 	return node{root.Content[0]}.json(nil), nil
 }
 
-// request is the ending of the names of schemas that only requests use.
-const request = "Request"
+// requestSuffix is the end of the names of schemas that only requests use.
+const requestSuffix = "Request"
 
 // reader reads parts of a document.
 type reader struct {
@@ -131,6 +131,7 @@ func (r *reader) headers() []Field {
 	return list
 }
 
+// methods are the HTTP methods of operations in a path.
 var methods = []string{"get", "post", "put", "patch", "delete"}
 
 // sections adds every operation, and every webhook, to the section of its tag.
@@ -160,6 +161,7 @@ func (r *reader) sections(d *Document) {
 	}
 }
 
+// operation reads an operation and the parameters of its path.
 func (r *reader) operation(path, o node) Operation {
 	operation := Operation{
 		ID: o.text("operationId"), Summary: o.text("summary"), About: o.text("description"),
@@ -186,16 +188,17 @@ func (r *reader) operation(path, o node) Operation {
 
 // signed describes the signature that a call needs.
 func signed(security node) string {
-	ways := security.items()
+	schemes := security.items()
 	switch {
-	case len(ways) == 0:
+	case len(schemes) == 0:
 		return ""
-	case len(ways) > 1:
+	case len(schemes) > 1:
 		return "Body signature or request signature"
 	}
 	return "Request signature"
 }
 
+// answer reads the answer that an operation gives with one status.
 func (r *reader) answer(status string, n node) Answer {
 	n, _ = r.follow(n)
 	a := Answer{Status: status, About: n.text("description"), IsError: n.at("headers", "X-Error-Code").exists()}
@@ -232,7 +235,7 @@ func (r *reader) refusals(d *Document) {
 // operation.
 func (r *reader) objects(d *Document) {
 	for _, schema := range r.root.at("components", "schemas").members() {
-		if schema.value.at("properties").exists() && !strings.HasSuffix(schema.name, request) {
+		if schema.value.at("properties").exists() && !strings.HasSuffix(schema.name, requestSuffix) {
 			d.Objects = append(d.Objects, *r.object(schema.value))
 			d.Objects[len(d.Objects)-1].Name = schema.name
 		}

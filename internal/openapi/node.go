@@ -17,10 +17,11 @@ type member struct {
 	value node
 }
 
+// exists reports whether the node is in the document.
 func (n node) exists() bool { return n.Node != nil }
 
-// real returns the target of an alias, or the node itself.
-func (n node) real() node {
+// resolved returns the target of an alias, or the node itself if it is no alias.
+func (n node) resolved() node {
 	for n.exists() && n.Kind == yaml.AliasNode {
 		n = node{n.Alias}
 	}
@@ -29,26 +30,26 @@ func (n node) real() node {
 
 // members returns the members of an object, in the document's order.
 func (n node) members() []member {
-	n = n.real()
+	n = n.resolved()
 	if !n.exists() || n.Kind != yaml.MappingNode {
 		return nil
 	}
 	var list []member
 	for i := 0; i < len(n.Content); i += 2 {
-		list = append(list, member{n.Content[i].Value, node{n.Content[i+1]}.real()})
+		list = append(list, member{n.Content[i].Value, node{n.Content[i+1]}.resolved()})
 	}
 	return list
 }
 
 // items returns the items of a list.
 func (n node) items() []node {
-	n = n.real()
+	n = n.resolved()
 	if !n.exists() || n.Kind != yaml.SequenceNode {
 		return nil
 	}
 	var list []node
 	for _, item := range n.Content {
-		list = append(list, node{item}.real())
+		list = append(list, node{item}.resolved())
 	}
 	return list
 }
@@ -77,14 +78,15 @@ func (n node) text(name string) string {
 
 // json appends a node as JSON. Numbers keep their spelling.
 func (n node) json(b []byte) []byte {
-	switch n = n.real(); n.Kind {
+	switch n = n.resolved(); n.Kind {
 	case yaml.MappingNode:
+		b = append(b, '{')
 		for i, m := range n.members() {
-			b = append(append(b, "{,"[min(i, 1)]), quoted(m.name)...)
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, quoted(m.name)...)
 			b = m.value.json(append(b, ':'))
-		}
-		if len(n.Content) == 0 {
-			b = append(b, '{')
 		}
 		return append(b, '}')
 	case yaml.SequenceNode:
@@ -103,6 +105,7 @@ func (n node) json(b []byte) []byte {
 	return append(b, n.Value...)
 }
 
+// quoted returns a text as a JSON string.
 func quoted(text string) []byte {
 	b, _ := json.Marshal(text) // a text always encodes
 	return b

@@ -22,15 +22,16 @@ func (r *reader) object(schema node) *Object {
 	return o
 }
 
-// describe returns the description of a place or, if it has none, of its schema, followed by the default value.
-func (r *reader) describe(place, schema node) string {
-	text := place.text("description")
+// describe returns the description of a parameter or a member or, if it has none, of its schema, followed by the
+// default value.
+func (r *reader) describe(described, schema node) string {
+	text := described.text("description")
 	if text == "" {
 		to, _ := r.follow(schema)
 		text = to.text("description")
 	}
-	if absent := schema.at("default"); absent.exists() {
-		text += " Default: `" + absent.Value + "`."
+	if value := schema.at("default"); value.exists() {
+		text += " Default: `" + value.Value + "`."
 	}
 	return text
 }
@@ -47,7 +48,7 @@ func (r *reader) typeOf(schema node) Type {
 			t := r.typeOf(variant)
 			words = append(words, cmp.Or(t.Words, t.Object))
 		}
-		if words[0] == "" { // constants
+		if words[0] == "" { // the variants are constants, which have no type
 			return Type{Words: "string"}
 		}
 		return Type{Words: strings.Join(words, " or ")}
@@ -58,8 +59,8 @@ func (r *reader) typeOf(schema node) Type {
 	}
 	words := r.words(schema)
 	if words == "array" {
-		of := r.typeOf(schema.at("items"))
-		return Type{Words: strings.TrimSpace("array of " + of.Words), Object: of.Object}
+		item := r.typeOf(schema.at("items"))
+		return Type{Words: strings.TrimSpace("array of " + item.Words), Object: item.Object}
 	}
 	return Type{Words: words}
 }

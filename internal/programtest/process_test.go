@@ -12,7 +12,7 @@ import (
 
 // abandonVariable is the environment variable with which the test binary starts a program and exits
 // without ending it.
-const abandonVariable = "PROGRAMTEST_LEAVING"
+const abandonVariable = "PROGRAMTEST_ABANDON"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(abandonVariable) == "" {

@@ -28,8 +28,8 @@ func SkipUnlessCI(t testing.TB, format string, arguments ...any) {
 	t.Skipf(format, arguments...)
 }
 
-// Fetched returns the path at which fetch.sh puts a program that apt-get does not have.
-func Fetched(program string) string {
+// FetchedPath returns the path at which fetch.sh puts a program that apt-get does not have.
+func FetchedPath(program string) string {
 	cache := cmp.Or(os.Getenv("XDG_CACHE_HOME"), filepath.Join(os.Getenv("HOME"), ".cache"))
 	return filepath.Join(cache, "chequer", "bin", program)
 }

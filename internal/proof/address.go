@@ -19,16 +19,19 @@ type Shown struct {
 }
 
 var (
-	evmAddress     = regexp.MustCompile(`^0[xX][0-9A-Fa-f]{40}$`)
-	bech32         = regexp.MustCompile(`^[a-z]{2,8}1[02-9ac-hj-np-z]{8,100}$`)
-	addressPattern = regexp.MustCompile(`^[0-9A-Za-z]{10,200}$`)
-	unitsPattern   = regexp.MustCompile(`^[0-9]{1,78}$`)
-	coinsPattern   = regexp.MustCompile(`^[0-9]{1,30}(\.[0-9]{1,18})?$`)
-	ethereum       = regexp.MustCompile(`^(?:pay-)?(0x[0-9A-Fa-f]{40})(?:@([0-9]{1,19}))?(/transfer)?$`)
+	evmAddress      = regexp.MustCompile(`^0[xX][0-9A-Fa-f]{40}$`)
+	bech32Pattern   = regexp.MustCompile(`^[a-z]{2,8}1[02-9ac-hj-np-z]{8,100}$`)
+	addressPattern  = regexp.MustCompile(`^[0-9A-Za-z]{10,200}$`)
+	unitsPattern    = regexp.MustCompile(`^[0-9]{1,78}$`)
+	coinsPattern    = regexp.MustCompile(`^[0-9]{1,30}(\.[0-9]{1,18})?$`)
+	ethereumPattern = regexp.MustCompile(`^(?:pay-)?(0x[0-9A-Fa-f]{40})(?:@([0-9]{1,19}))?(/transfer)?$`)
 )
 
 // maxShown is the length of the longest payment link.
 const maxShown = 4096
+
+// otherMethods are the parameters with which a link offers other payment methods. See BIP 321.
+var otherMethods = []string{"lightning", "lno", "bc", "tb", "sp", "pay"}
 
 // ParseShown parses an address, or a payment link as in a QR code: BIP 321 and similar links, and
 // ERC-681.
@@ -49,8 +52,8 @@ func ParseShown(text string) (Shown, error) {
 	if err != nil {
 		return Shown{}, fmt.Errorf("payment link: %w", err)
 	}
-	for name, all := range values {
-		if len(all) > 1 {
+	for name, repeated := range values {
+		if len(repeated) > 1 {
 			return Shown{}, fmt.Errorf("payment link has %q twice, and wallets differ in which one they use", name)
 		}
 	}
@@ -61,13 +64,13 @@ func ParseShown(text string) (Shown, error) {
 	if !addressPattern.MatchString(target) {
 		return Shown{}, fmt.Errorf("%q in the payment link is not an address", target)
 	}
-	for name, all := range values { // keys are not case-sensitive
+	for name, value := range values { // names are not case-sensitive
 		switch name = strings.ToLower(name); {
-		case name == "amount" && (s.amount != "" || !coinsPattern.MatchString(all[0])):
-			return Shown{}, fmt.Errorf("%q in the payment link is not an amount, or there is a second amount", all[0])
+		case name == "amount" && (s.amount != "" || !coinsPattern.MatchString(value[0])):
+			return Shown{}, fmt.Errorf("%q in the payment link is not an amount, or there is a second amount", value[0])
 		case name == "amount":
-			s.amount = all[0]
-		case slices.Contains([]string{"lightning", "lno", "bc", "tb", "sp", "pay"}, name):
+			s.amount = value[0]
+		case slices.Contains(otherMethods, name):
 			return Shown{}, fmt.Errorf("payment link has a second payment method, %q, which no statement covers", name)
 		}
 	}
@@ -77,7 +80,7 @@ func ParseShown(text string) (Shown, error) {
 // parseEthereum parses an ERC-681 link: a payment in the network's native coin, or a transfer of a
 // token.
 func parseEthereum(target string, values url.Values) (Shown, error) {
-	found := ethereum.FindStringSubmatch(target)
+	found := ethereumPattern.FindStringSubmatch(target)
 	if found == nil {
 		return Shown{}, fmt.Errorf("%q in the payment link is not an address with its chain", target)
 	}
@@ -110,8 +113,8 @@ func (s Statement) Find(shown Shown) ([]Method, error) {
 		if !sameAddress(m.Address, shown.address) {
 			continue
 		}
-		if differs := m.differs(shown); differs != "" {
-			faults = append(faults, differs)
+		if difference := m.difference(shown); difference != "" {
+			faults = append(faults, difference)
 			continue
 		}
 		found = append(found, m)
@@ -125,15 +128,15 @@ func (s Statement) Find(shown Shown) ([]Method, error) {
 	return nil, fmt.Errorf("%s is %w: no payment method has it", shown.address, ErrAddress)
 }
 
-// differs describes how a payment link differs from m; "" if it does not.
-func (m Method) differs(shown Shown) string {
+// difference describes how a payment link differs from m; "" if it does not.
+func (m Method) difference(shown Shown) string {
 	coin, known := schemes[shown.scheme]
 	switch {
 	case shown.scheme == "":
 	case shown.scheme == "ethereum" && m.ChainID != shown.chainID:
 		return fmt.Sprintf("the link is for chain %s, the statement for %s", shown.chainID, m)
 	case shown.scheme == "ethereum" && !strings.EqualFold(m.Contract, shown.token):
-		return fmt.Sprintf("the link sends %s, the statement has %s", isTransfer(shown.token), m)
+		return fmt.Sprintf("the link sends %s, the statement has %s", describeToken(shown.token), m)
 	case shown.units != "" && trimZeros(shown.units) != m.units():
 		return fmt.Sprintf("the link asks for %s smallest units, the statement for %s: %s", shown.units, m.units(), m)
 	case shown.scheme != "ethereum" && (m.ChainID != "" || !known || m.Currency != coin):
@@ -144,7 +147,8 @@ func (m Method) differs(shown Shown) string {
 	return ""
 }
 
-func isTransfer(token string) string {
+// describeToken describes the asset that an ERC-681 link sends; token is empty for the network's native coin.
+func describeToken(token string) string {
 	if token == "" {
 		return "the network's native coin"
 	}
@@ -157,7 +161,7 @@ func sameAddress(a, b string) bool {
 	if evmAddress.MatchString(a) && evmAddress.MatchString(b) {
 		return strings.EqualFold(a, b)
 	}
-	if upper := strings.ToUpper(b); upper == b && bech32.MatchString(strings.ToLower(b)) {
+	if upper := strings.ToUpper(b); upper == b && bech32Pattern.MatchString(strings.ToLower(b)) {
 		return a == strings.ToLower(b)
 	}
 	return a == b

@@ -4,7 +4,7 @@ import "errors"
 
 var (
 	// ErrKey means that a text is not a valid public key for statements.
-	ErrKey = errors.New("not a proof key: it begins with ed25519: and 43 letters, digits, - or _ follow")
+	ErrKey = errors.New("not a proof key, which is ed25519: followed by 43 letters, digits, - or _")
 	// ErrFormat means that a text does not have the exact format of a statement that a server writes.
 	ErrFormat = errors.New("not in the form of a statement")
 	// ErrUntrusted means that a statement names a key other than the trusted keys.

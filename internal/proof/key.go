@@ -53,8 +53,8 @@ type Key struct {
 // Trusted is a key that is accepted for statements.
 type Trusted struct {
 	Public PublicKey
-	// RetiredAt is the time when the key was replaced. It is not accepted for later quotes. Zero
-	// for the active key.
+	// RetiredAt is the time when the key was replaced; zero for the active key. The key is not accepted for
+	// later quotes.
 	RetiredAt time.Time
 }
 
@@ -84,8 +84,8 @@ func ParseKeys(text string) ([]Trusted, error) {
 	if len(text) > maxList {
 		return nil, fmt.Errorf("list of keys is longer than %d bytes: %w", maxList, ErrKey)
 	}
-	rows, list := strings.CutPrefix(text, listHead+"\n")
-	if !list {
+	rows, isList := strings.CutPrefix(text, listHead+"\n")
+	if !isList {
 		k, err := ParsePublicKey(text)
 		return []Trusted{{Public: k}}, err
 	}
@@ -103,8 +103,8 @@ func ParseKeys(text string) ([]Trusted, error) {
 
 // parseRow parses "KEY since TIME" or "KEY since TIME until TIME".
 func parseRow(words []string) (k Trusted, err error) {
-	form := len(words) == 3 && words[1] == "since" || len(words) == 5 && words[1] == "since" && words[3] == "until"
-	if !form {
+	isRow := len(words) == 3 && words[1] == "since" || len(words) == 5 && words[1] == "since" && words[3] == "until"
+	if !isRow {
 		return k, ErrKey
 	}
 	if k.Public, err = ParsePublicKey(words[0]); err != nil {

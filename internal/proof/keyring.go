@@ -35,7 +35,8 @@ type Keyring struct {
 	keys   []Key
 	readAt time.Time
 
-	// signed holds the newest statements by their signed part, because every view of a page has one.
+	// signed caches the newest signed statements by their signed part, because every view of a payment page needs
+	// one.
 	signed *lru.Cache[string, string]
 }
 

@@ -206,7 +206,7 @@ func TestVerify_refuses(t *testing.T) {
 		trusted []proof.Trusted
 		at      time.Time
 		want    error
-		words   string
+		fault   string // in the error
 	}{
 		"another_key":                {statement, []proof.Trusted{{Public: newKey(t, "TEST 2").Public}}, from, proof.ErrUntrusted, ""},
 		"no_key":                     {statement, nil, from, proof.ErrUntrusted, ""},
@@ -243,8 +243,8 @@ func TestVerify_refuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := check(t, test.text, test.trusted, test.at)
-			if !errors.Is(err, test.want) || err != nil && !strings.Contains(err.Error(), test.words) {
-				t.Errorf("got error %v, want %v with %q", err, test.want, test.words)
+			if !errors.Is(err, test.want) || err != nil && !strings.Contains(err.Error(), test.fault) {
+				t.Errorf("got error %v, want %v with %q", err, test.want, test.fault)
 			}
 		})
 	}
@@ -374,18 +374,18 @@ func TestFind(t *testing.T) {
 
 func TestParseKeys_reads_what_FormatKeys_writes(t *testing.T) {
 	t.Parallel()
-	now, old := newKey(t, "TEST 1"), newKey(t, "TEST 2")
-	old.RetiredAt = quoteEnd
-	text := proof.FormatKeys([]proof.Key{now, old})
+	active, retired := newKey(t, "TEST 1"), newKey(t, "TEST 2")
+	retired.RetiredAt = quoteEnd
+	text := proof.FormatKeys([]proof.Key{active, retired})
 	got, err := proof.ParseKeys(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []proof.Trusted{{Public: now.Public}, {Public: old.Public, RetiredAt: quoteEnd}}
+	want := []proof.Trusted{{Public: active.Public}, {Public: retired.Public, RetiredAt: quoteEnd}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s\n%s", diff, text)
 	}
-	alone, err := proof.ParseKeys(" " + string(now.Public) + "\n")
+	alone, err := proof.ParseKeys(" " + string(active.Public) + "\n")
 	if diff := cmp.Diff(want[:1], alone); diff != "" || err != nil {
 		t.Errorf("a key alone: %v (-want +got):\n%s", err, diff)
 	}

@@ -8,6 +8,7 @@ package proof
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -147,12 +148,13 @@ func firstFault(text string) string {
 		return "its lines end in CR LF, so the text was changed after it was written"
 	}
 	expected, n := 0, 0
+	payLine := slices.Index(lines, "pay: ")
 	for line := range strings.Lines(text) {
 		n++
 		if expected == len(lines) {
 			return fmt.Sprintf("line %d is not part of a statement", n)
 		}
-		if expected > 8 && strings.HasPrefix(line, "pay: ") {
+		if expected > payLine && strings.HasPrefix(line, "pay: ") {
 			continue
 		}
 		if !strings.HasPrefix(line, lines[expected]) {

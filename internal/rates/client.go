@@ -71,14 +71,14 @@ func get(ctx context.Context, client *http.Client, url string) ([]byte, error) {
 	case http.StatusBadRequest, http.StatusNotFound: // the source does not have the requested pair
 		return nil, fmt.Errorf("status %d", response.StatusCode)
 	default:
-		return nil, fmt.Errorf("%w but status %d", errNoAnswer, response.StatusCode)
+		return nil, fmt.Errorf("%w: status %d", errNoAnswer, response.StatusCode)
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
 	if len(body) > maxBody {
-		return nil, fmt.Errorf("%w of at most %d bytes", errNoAnswer, maxBody)
+		return nil, fmt.Errorf("%w: larger than %d bytes", errNoAnswer, maxBody)
 	}
 	return body, nil
 }

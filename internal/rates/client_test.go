@@ -41,7 +41,7 @@ func TestClient_gives_up_after_ten_seconds(t *testing.T) {
 					start := time.Now()
 					got, err := source.Fetch(t.Context())
 					if elapsed := time.Since(start); len(got) > 0 || err == nil || elapsed != 10*time.Second {
-						t.Errorf("%s: %v, %v after %s", source.Name(), got, err, elapsed)
+						t.Errorf("%s: got %v, %v after %s; want an error after 10s", source.Name(), got, err, elapsed)
 					}
 				}
 			})
@@ -63,7 +63,7 @@ func TestStep_bounds_all_requests_of_a_source_to_ten_seconds(t *testing.T) {
 		start := time.Now()
 		err := table.Step(t.Context())
 		if elapsed := time.Since(start); err == nil || elapsed != 10*time.Second {
-			t.Errorf("%v after %s", err, elapsed)
+			t.Errorf("error is %v after %s, want an error after 10s", err, elapsed)
 		}
 		if quotations := table.Report().Sources[0].Quotations; len(quotations) != 3 {
 			t.Errorf("tickers that arrived in time are missing: %v", quotations)
@@ -85,8 +85,8 @@ func TestClient_bounds_the_size_of_an_answer(t *testing.T) {
 			base := serve(t, handler)
 			for _, source := range allSources(rates.NewClient(), base) {
 				got, err := source.Fetch(t.Context())
-				if len(got) > 0 || err == nil || !strings.Contains(err.Error(), "at most 1048576 bytes") {
-					t.Errorf("%s: %v, %v", source.Name(), got, err)
+				if len(got) > 0 || err == nil || !strings.Contains(err.Error(), "larger than 1048576 bytes") {
+					t.Errorf("%s: got %v, %v; want an error about the size", source.Name(), got, err)
 				}
 			}
 		})
@@ -119,7 +119,7 @@ func TestClient_follows_redirects_only_on_the_same_host(t *testing.T) {
 			})))
 			got, err := source.Fetch(t.Context())
 			if len(got) != tt.want || (err == nil) != (tt.want > 0) {
-				t.Errorf("%v, %v", got, err)
+				t.Errorf("got %v, %v; want %d tickers", got, err, tt.want)
 			}
 		})
 	}

@@ -48,8 +48,8 @@ func (v View) Evidence(fiat money.Currency, codes ...string) Evidence {
 	e := Evidence{Source: v.Source(), At: milliseconds(v.at), Pairs: []PairEvidence{}}
 	var done []string
 	for _, code := range codes {
-		for _, fiat := range []money.Currency{money.EUR, money.USD, fiat} {
-			_, pairs, err := v.find(code, money.Currency{Code: code}, fiat)
+		for _, currency := range []money.Currency{money.EUR, money.USD, fiat} {
+			_, pairs, err := v.find(code, money.Currency{Code: code}, currency)
 			if err != nil {
 				continue
 			}
@@ -76,8 +76,8 @@ func (v View) evidence(pair string) PairEvidence {
 			ReceivedAt: milliseconds(q.ReceivedAt), Time: milliseconds(q.Time), Dropped: q.Dropped,
 		})
 	}
-	if w := evaluation.Agreement; !w.Price.IsZero() {
-		e.Agreed = &AgreedEvidence{Price: w.Price.String(), At: milliseconds(w.At)}
+	if agreement := evaluation.Agreement; !agreement.Price.IsZero() {
+		e.Agreed = &AgreedEvidence{Price: agreement.Price.String(), At: milliseconds(agreement.At)}
 	}
 	return e
 }

@@ -18,7 +18,8 @@ type Fixed struct {
 	cache  sync.Map          // of money.Rate by rateKey
 }
 
-// rateKey identifies a rate: the asset that is priced, and the currency.
+// rateKey identifies a rate: the rate code and the currency of the asset that is priced, and the currency of
+// the price.
 type rateKey struct {
 	code       string
 	coin, fiat money.Currency
@@ -28,7 +29,7 @@ type rateKey struct {
 var fixedCodes = []string{"BTC", "LTC", "ETH", "USDC", "EURC", "EUR"}
 
 // ParseFixed parses a table such as "BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08". Each entry is
-// the price of one unit of the first in the second. Source is the name of the table's origin.
+// the price of one unit of the first currency in the second. source is the name of the table's origin.
 // EUR-USD is required, because every invoice has rates in both currencies. Other currencies are
 // priced from the euro, as in "EUR-CHF=0.93". One EURC is a euro and one USDC a dollar unless the
 // table has other prices. more lists further codes that the table may contain. The error names every
@@ -88,19 +89,19 @@ func (f *Fixed) Evidence(money.Currency, ...string) string { return "" }
 // Rate returns the price of one coin in fiat: directly, through EUR-USD, or, if fiat is neither
 // euro nor dollar, through the euro. It returns ErrUnknown if there is none.
 func (f *Fixed) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
-	p := rateKey{code, coin, fiat}
-	if known, ok := f.cache.Load(p); ok {
+	key := rateKey{code, coin, fiat}
+	if known, ok := f.cache.Load(key); ok {
 		return known.(money.Rate), nil
 	}
-	rate, err := f.rate(p)
+	rate, err := f.rate(key)
 	if err == nil {
-		f.cache.Store(p, rate)
+		f.cache.Store(key, rate)
 	}
 	return rate, err
 }
 
-func (f *Fixed) rate(p rateKey) (money.Rate, error) {
-	code, coin, fiat := p.code, p.coin, p.fiat
+func (f *Fixed) rate(key rateKey) (money.Rate, error) {
+	code, coin, fiat := key.code, key.coin, key.fiat
 	if price, ok := f.prices[code+"-"+fiat.Code]; ok {
 		return money.ParseRate(price, coin, fiat)
 	}
@@ -120,19 +121,21 @@ func (f *Fixed) rate(p rateKey) (money.Rate, error) {
 		return money.Rate{}, err
 	}
 	if price, ok := f.prices[code+"-EUR"]; ok && fiat == money.USD {
-		return through(price, coin, money.EUR, euroDollar)
+		return priceThrough(price, coin, money.EUR, euroDollar)
 	}
 	if price, ok := f.prices[code+"-USD"]; ok && fiat == money.EUR {
 		dollarEuro, err := euroDollar.Inverse()
 		if err != nil {
 			return money.Rate{}, err
 		}
-		return through(price, coin, money.USD, dollarEuro)
+		return priceThrough(price, coin, money.USD, dollarEuro)
 	}
 	return money.Rate{}, fmt.Errorf("%w for %s-%s", ErrUnknown, code, fiat.Code)
 }
 
-func through(price string, coin, first money.Currency, exchange money.Rate) (money.Rate, error) {
+// priceThrough parses the price of a coin in the first currency, and converts it at an exchange rate of that
+// currency.
+func priceThrough(price string, coin, first money.Currency, exchange money.Rate) (money.Rate, error) {
 	r, err := money.ParseRate(price, coin, first)
 	if err != nil {
 		return money.Rate{}, err

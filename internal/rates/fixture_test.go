@@ -19,8 +19,8 @@ import (
 	"chequer/internal/rates"
 )
 
-// noon is the time of the recorded answers.
-var noon = time.Date(2026, 11, 27, 20, 15, 0, 0, time.UTC)
+// recordedAt is when the recorded answers were given.
+var recordedAt = time.Date(2026, 11, 27, 20, 15, 0, 0, time.UTC)
 
 var (
 	usdc = money.Currency{Code: "USDC", Decimals: 6}
@@ -82,8 +82,8 @@ func serve(t testing.TB, h http.Handler) string {
 	return server.URL
 }
 
-// script is a source whose tickers are set by a test.
-type script struct {
+// scriptedSource is a source whose tickers are set by a test.
+type scriptedSource struct {
 	name string
 
 	mu       sync.Mutex
@@ -93,9 +93,9 @@ type script struct {
 	block    chan struct{} // if set, Fetch waits until it is closed or the context ends
 }
 
-func (s *script) Name() string { return s.name }
+func (s *scriptedSource) Name() string { return s.name }
 
-func (s *script) Fetch(ctx context.Context) ([]rates.Ticker, error) {
+func (s *scriptedSource) Fetch(ctx context.Context) ([]rates.Ticker, error) {
 	s.mu.Lock()
 	block := s.block
 	s.requests++
@@ -113,7 +113,7 @@ func (s *script) Fetch(ctx context.Context) ([]rates.Ticker, error) {
 }
 
 // set sets the tickers: pairs and prices in turn. A price may be "bid/ask/last".
-func (s *script) set(pairs ...string) {
+func (s *scriptedSource) set(pairs ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tickers, s.err = nil, nil
@@ -122,13 +122,13 @@ func (s *script) set(pairs ...string) {
 	}
 }
 
-func (s *script) setError(err error) {
+func (s *scriptedSource) setError(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tickers, s.err = nil, err
 }
 
-func (s *script) count() int {
+func (s *scriptedSource) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.requests
@@ -146,12 +146,12 @@ func flat(pair, price string) rates.Ticker {
 // fixture is a table with scripted sources and a clock.
 type fixture struct {
 	*rates.Table
-	a, b, c, ecb *script
+	a, b, c, ecb *scriptedSource
 	clock        *clocktest.Clock
 }
 
 func newFixture() *fixture {
-	f := &fixture{a: &script{name: "a"}, b: &script{name: "b"}, c: &script{name: "c"}, ecb: &script{name: "ecb"}, clock: clocktest.At(noon)}
+	f := &fixture{a: &scriptedSource{name: "a"}, b: &scriptedSource{name: "b"}, c: &scriptedSource{name: "c"}, ecb: &scriptedSource{name: "ecb"}, clock: clocktest.New(recordedAt)}
 	f.Table = rates.NewTable(rates.Config{
 		Exchanges: []rates.Source{f.a, f.b, f.c}, Reference: f.ecb,
 		Every: 30 * time.Second, ReferenceEvery: 4 * time.Hour, EuroFloor: decimal.RequireFromString("0.98"),

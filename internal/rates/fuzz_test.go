@@ -52,7 +52,7 @@ func checkTickers(t *testing.T, source rates.Source) {
 		}
 	}
 	table := rates.NewTable(rates.Config{
-		Exchanges: []rates.Source{source, copiedSource{source}}, Reference: source, Now: func() time.Time { return noon },
+		Exchanges: []rates.Source{source, copiedSource{source}}, Reference: source, Now: func() time.Time { return recordedAt },
 		EuroFloor: decimal.New(98, -2), Log: slog.New(slog.DiscardHandler),
 	})
 	_ = table.Step(t.Context())

@@ -163,7 +163,7 @@ func TestLog_reports_only_changes(t *testing.T) {
 		}
 		return a
 	}}))
-	checkOneMessage := func(set func()) {
+	changeAndStep := func(set func()) { // each change must be logged once in three steps
 		set()
 		for range 3 {
 			_ = f.Step(t.Context())
@@ -174,10 +174,10 @@ func TestLog_reports_only_changes(t *testing.T) {
 	f.ecb.set("EUR-USD", "1.08")
 	_ = f.Step(t.Context())
 	out.Reset()
-	checkOneMessage(func() { f.a.set("BTC-EUR", "80000") })
-	checkOneMessage(func() { f.a.setError(errors.New("gone")) })
-	checkOneMessage(func() { f.a.set("BTC-EUR", "80000000") })
-	checkOneMessage(func() { f.a.set("BTC-EUR", "80000") })
+	changeAndStep(func() { f.a.set("BTC-EUR", "80000") })
+	changeAndStep(func() { f.a.setError(errors.New("gone")) })
+	changeAndStep(func() { f.a.set("BTC-EUR", "80000000") })
+	changeAndStep(func() { f.a.set("BTC-EUR", "80000") })
 	want := []string{
 		`level=INFO msg="rate source answers" source=a pairs=1`,
 		`level=WARN msg="rate source does not answer" source=a error=gone`,

@@ -89,7 +89,7 @@ func Evaluate(quotations []Quotation, last Agreed, now time.Time) Evaluation {
 	}
 	e := Evaluation{Quotations: make([]EvaluatedQuotation, len(quotations))}
 	for i, q := range quotations {
-		e.Quotations[i] = EvaluatedQuotation{Quotation: q, Dropped: stale(q, now)}
+		e.Quotations[i] = EvaluatedQuotation{Quotation: q, Dropped: staleReason(q, now)}
 	}
 	recent := len(e.counted())
 	e.dropAbsurd(last)
@@ -104,8 +104,8 @@ func Evaluate(quotations []Quotation, last Agreed, now time.Time) Evaluation {
 	return e
 }
 
-// stale returns the reason why a quotation is too old, or "".
-func stale(q Quotation, now time.Time) string {
+// staleReason returns the reason why a quotation is too old, or "".
+func staleReason(q Quotation, now time.Time) string {
 	if age := now.Sub(q.ReceivedAt).Abs(); age > maxAge {
 		return droppedOld
 	}
@@ -136,6 +136,7 @@ func (e *Evaluation) dropAbsurd(last Agreed) {
 	for _, q := range counted {
 		confirmed := within(q.value(), last.Price, guardBand)
 		if last.Price.IsZero() {
+			// The band is a percentage of the second price, so both orders are tried.
 			confirmed = slices.ContainsFunc(counted, func(o *EvaluatedQuotation) bool {
 				return o != q && (within(q.value(), o.value(), guardBand) || within(o.value(), q.value(), guardBand))
 			})

@@ -22,7 +22,7 @@ func quotation(source, prices string, age time.Duration) rates.Quotation {
 	}
 	ticker := flat("BTC-EUR", bid)
 	ticker.Last = decimal.RequireFromString(last)
-	return rates.Quotation{Source: source, Ticker: ticker, ReceivedAt: noon.Add(-age)}
+	return rates.Quotation{Source: source, Ticker: ticker, ReceivedAt: recordedAt.Add(-age)}
 }
 
 func TestEvaluate(t *testing.T) {
@@ -34,7 +34,7 @@ func TestEvaluate(t *testing.T) {
 	}
 	none := rates.Agreed{}
 	at := func(price string, age time.Duration) rates.Agreed {
-		return rates.Agreed{Price: decimal.RequireFromString(price), At: noon.Add(-age)}
+		return rates.Agreed{Price: decimal.RequireFromString(price), At: recordedAt.Add(-age)}
 	}
 	for _, tt := range []struct {
 		name       string
@@ -89,7 +89,7 @@ func TestEvaluate(t *testing.T) {
 				old, _ := time.ParseDuration(age)
 				quotations = append(quotations, quotation(string(rune('a'+i)), prices, old))
 			}
-			e := rates.Evaluate(quotations, tt.last, noon)
+			e := rates.Evaluate(quotations, tt.last, recordedAt)
 			got := evaluation{Price: e.Price.String(), Agreed: e.Agreed, Dropped: dropped(e)}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("evaluation (-want +got):\n%s", diff)
@@ -105,8 +105,8 @@ func TestEvaluate_quiet_market_does_not_count(t *testing.T) {
 	t.Parallel()
 	halted := quotation("a", "79000", 0)
 	for _, quiet := range []time.Duration{time.Hour + 1, -time.Hour - 1} {
-		halted.Time = noon.Add(-quiet)
-		e := rates.Evaluate([]rates.Quotation{halted, quotation("b", "80000", 0), quotation("c", "80100", 0)}, rates.Agreed{}, noon)
+		halted.Time = recordedAt.Add(-quiet)
+		e := rates.Evaluate([]rates.Quotation{halted, quotation("b", "80000", 0), quotation("c", "80100", 0)}, rates.Agreed{}, recordedAt)
 		if e.Price.String() != "80050" || dropped(e) != "a:quiet market" {
 			t.Errorf("market quiet for %s: %s, dropped %q", quiet, e.Price, dropped(e))
 		}
@@ -132,14 +132,14 @@ func TestEvaluate_one_wrong_source_of_three_has_no_effect(t *testing.T) {
 		quotations = append(quotations, quotation("wrong", wrong, 0))
 		last := rates.Agreed{}
 		if random.IntN(2) == 0 {
-			last = rates.Agreed{Price: decimal.RequireFromString(jitter()), At: noon}
+			last = rates.Agreed{Price: decimal.RequireFromString(jitter()), At: recordedAt}
 		}
-		e := rates.Evaluate(quotations, last, noon)
+		e := rates.Evaluate(quotations, last, recordedAt)
 		if e.Price.LessThan(low) || e.Price.GreaterThan(high) || !e.Agreed {
 			t.Fatalf("seed %d: wrong quotation %s moved the price to %s, the others are %s to %s", seed, wrong, e.Price, low, high)
 		}
 		random.Shuffle(len(quotations), func(i, j int) { quotations[i], quotations[j] = quotations[j], quotations[i] })
-		if second := rates.Evaluate(quotations, last, noon); !second.Price.Equal(e.Price) || dropped(second) != dropped(e) {
+		if second := rates.Evaluate(quotations, last, recordedAt); !second.Price.Equal(e.Price) || dropped(second) != dropped(e) {
 			t.Fatalf("seed %d: price in another order = %s, want %s", seed, second.Price, e.Price)
 		}
 	}

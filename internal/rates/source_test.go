@@ -45,22 +45,22 @@ func TestExchanges(t *testing.T) {
 			ticker("EURC-USDC", "1.08", "1.0807", "1.0802", traded),
 		},
 		"bitstamp": {
-			ticker("EUR-USD", "1.08", "1.0803", "1.0802", noon),
-			ticker("BTC-EUR", "79990.1", "79999", "79995.5", noon),
-			ticker("ETH-EUR", "2599.9", "2600.9", "2600.1", noon),
-			ticker("LTC-EUR", "78.05", "78.25", "78.11", noon),
-			ticker("USDC-EUR", "0.9255", "0.9259", "0.9257", noon),
-			ticker("EURC-EUR", "0.999", "0.9996", "0.9992", noon),
-			ticker("EURC-USDC", "1.0799", "1.0808", "1.0803", noon),
-			ticker("BTC-USD", "86399", "86403", "86400", noon),
-			ticker("ETH-USD", "2807.9", "2808.8", "2808.2", noon),
-			ticker("LTC-USD", "84.29", "84.41", "84.34", noon),
-			ticker("USDC-USD", "0.9997", "0.9999", "0.9998", noon),
+			ticker("EUR-USD", "1.08", "1.0803", "1.0802", recordedAt),
+			ticker("BTC-EUR", "79990.1", "79999", "79995.5", recordedAt),
+			ticker("ETH-EUR", "2599.9", "2600.9", "2600.1", recordedAt),
+			ticker("LTC-EUR", "78.05", "78.25", "78.11", recordedAt),
+			ticker("USDC-EUR", "0.9255", "0.9259", "0.9257", recordedAt),
+			ticker("EURC-EUR", "0.999", "0.9996", "0.9992", recordedAt),
+			ticker("EURC-USDC", "1.0799", "1.0808", "1.0803", recordedAt),
+			ticker("BTC-USD", "86399", "86403", "86400", recordedAt),
+			ticker("ETH-USD", "2807.9", "2808.8", "2808.2", recordedAt),
+			ticker("LTC-USD", "84.29", "84.41", "84.34", recordedAt),
+			ticker("USDC-USD", "0.9997", "0.9999", "0.9998", recordedAt),
 		},
 		"binance": {
-			ticker("BTC-EUR", "79990.1", "79990.9", "79995.5", noon),
-			ticker("ETH-EUR", "2600.05", "2600.4", "2600.15", noon),
-			ticker("LTC-EUR", "78.07", "78.18", "78.13", noon),
+			ticker("BTC-EUR", "79990.1", "79990.9", "79995.5", recordedAt),
+			ticker("ETH-EUR", "2600.05", "2600.4", "2600.15", recordedAt),
+			ticker("LTC-EUR", "78.07", "78.18", "78.13", recordedAt),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestExchanges(t *testing.T) {
 			source := x.make(rates.NewClient(), serve(t, golden(t, read(t, x.file))))
 			got, err := source.Fetch(t.Context())
 			if err != nil || source.Name() != name {
-				t.Errorf("%s: %v", source.Name(), err)
+				t.Errorf("%s has the name %q and the error %v", name, source.Name(), err)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("tickers (-want +got):\n%s", diff)
@@ -85,7 +85,7 @@ func TestExchanges_plain_numbers_are_taken_as_digits(t *testing.T) {
 		got, err := x.make(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
 		i := slices.IndexFunc(got, func(t rates.Ticker) bool { return t.Pair == "BTC-EUR" })
 		if err != nil || i < 0 || got[i].Bid.String() != "79990.1" {
-			t.Errorf("%s: %v, %v", x.name, got, err)
+			t.Errorf("%s: got %v, %v; want a bid of 79990.1", x.name, got, err)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestExchanges_refuse_only_the_pair_with_a_wrong_price(t *testing.T) {
 					damaged := strings.ReplaceAll(text, price, wrong)
 					got, err := x.make(rates.NewClient(), serve(t, golden(t, damaged))).Fetch(t.Context())
 					if err == nil || !strings.Contains(err.Error(), "BTC-EUR") {
-						t.Errorf("error is %v", err)
+						t.Errorf("error is %v, want one about BTC-EUR", err)
 					}
 					want := slices.DeleteFunc(slices.Clone(tickers), func(t rates.Ticker) bool { return t.Pair == "BTC-EUR" })
 					if diff := cmp.Diff(want, got); diff != "" {
@@ -128,7 +128,7 @@ func TestExchanges_refuse_a_crossed_book(t *testing.T) {
 		text := strings.ReplaceAll(read(t, x.file), `"79990.10"`, `"80001.00"`)
 		_, err := x.make(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
 		if !errors.Is(err, rates.ErrAbsurd) {
-			t.Errorf("%s: %v", x.name, err)
+			t.Errorf("%s: error is %v, want ErrAbsurd", x.name, err)
 		}
 	}
 }
@@ -143,10 +143,10 @@ func TestExchanges_return_other_pairs_when_one_is_missing(t *testing.T) {
 		text = strings.Replace(text, `"error": []`, `"error": ["EQuery:Unknown asset pair"]`, 1)
 		got, err := x.make(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "BTC-EUR") || strings.Contains(err.Error(), "ETH") {
-			t.Errorf("%s: error is %v", name, err)
+			t.Errorf("%s: error is %v, want one about BTC-EUR only", name, err)
 		}
 		if slices.ContainsFunc(got, func(t rates.Ticker) bool { return t.Pair == "BTC-EUR" }) || len(got) < 2 {
-			t.Errorf("%s: got %v", name, got)
+			t.Errorf("%s: got %v, want the pairs other than BTC-EUR", name, got)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func TestKraken_returns_other_groups_when_one_is_refused(t *testing.T) {
   "unused": {`, 1)
 	got, err := rates.NewKraken(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
 	if len(got) != 10 || err == nil || err.Error() != `EURC-USDC: not in the answer ["EQuery:Unknown asset pair"]` {
-		t.Errorf("%d tickers, %v", len(got), err)
+		t.Errorf("got %d tickers, %v; want 10 and an error about EURC-USDC", len(got), err)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestBinance_refuses_another_symbol(t *testing.T) {
 	text := strings.Replace(read(t, "testdata/binance.json"), `"symbol": "BTCEUR"`, `"symbol": "BTCTRY"`, 1)
 	got, err := rates.NewBinance(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
 	if len(got) != 2 || err == nil || err.Error() != `BTC-EUR: requested BTCEUR, answer has "BTCTRY"` {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("got %v, %v; want two tickers and an error about BTC-EUR", got, err)
 	}
 }
 
@@ -182,8 +182,8 @@ func TestExchanges_refuse_wrong_times(t *testing.T) {
 	} {
 		x := exchanges[slices.IndexFunc(exchanges, func(x exchange) bool { return x.name == name })]
 		for _, wrong := range wrongs {
-			right := strings.NewReplacer(`"1795810500"`, wrong, `1795810500000`, wrong, `"2026-11-27T20:14:58.120345Z"`, wrong)
-			text := right.Replace(read(t, x.file))
+			falsify := strings.NewReplacer(`"1795810500"`, wrong, `1795810500000`, wrong, `"2026-11-27T20:14:58.120345Z"`, wrong)
+			text := falsify.Replace(read(t, x.file))
 			got, err := x.make(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
 			if len(got) > 0 || err == nil {
 				t.Errorf("%s accepted the time %s: %v", name, wrong, got)
@@ -220,7 +220,7 @@ func TestSources_refuse_invalid_answers(t *testing.T) {
 			for _, source := range allSources(rates.NewClient(), base) {
 				got, err := source.Fetch(t.Context())
 				if len(got) > 0 || err == nil {
-					t.Errorf("%s: got %v, %v", source.Name(), got, err)
+					t.Errorf("%s: got %v, %v; want an error", source.Name(), got, err)
 				}
 			}
 		})
@@ -250,22 +250,22 @@ func TestECB_refuses(t *testing.T) {
 	for _, wrong := range []string{"0", "-1", "", "NaN", "1,0795", "1.0795e0", "1079.5", "0.0010795", "0.49", "2.01"} {
 		got, err := rates.NewECB(rates.NewClient(), serve(t, always(strings.Replace(text, "1.0795", wrong, 1)))).Fetch(t.Context())
 		if len(got) != 2 || err == nil || !strings.Contains(err.Error(), "EUR-USD") {
-			t.Errorf("rate %q: %v, %v", wrong, got, err)
+			t.Errorf("rate %q: got %v, %v; want the other two and an error about EUR-USD", wrong, got, err)
 		}
 	}
 	for _, wrong := range []string{"", "27.11.2026", "2026-13-01"} {
 		got, err := rates.NewECB(rates.NewClient(), serve(t, always(strings.Replace(text, "2026-11-27", wrong, 1)))).Fetch(t.Context())
 		if len(got) > 0 || err == nil {
-			t.Errorf("date %q: %v, %v", wrong, got, err)
+			t.Errorf("date %q: got %v, %v; want an error", wrong, got, err)
 		}
 	}
 	repeated := strings.Replace(text, "JPY", "USD", 1)
 	if got, err := rates.NewECB(rates.NewClient(), serve(t, always(repeated))).Fetch(t.Context()); len(got) > 0 || err == nil {
-		t.Errorf("a currency twice: %v, %v", got, err)
+		t.Errorf("a currency twice: got %v, %v; want an error", got, err)
 	}
 	twoDays := strings.Replace(text, "<Cube time=", "<Cube time='2026-11-26'/><Cube time=", 1)
 	if got, err := rates.NewECB(rates.NewClient(), serve(t, always(twoDays))).Fetch(t.Context()); len(got) > 0 || err == nil {
-		t.Errorf("two days: %v, %v", got, err)
+		t.Errorf("two days: got %v, %v; want an error", got, err)
 	}
 }
 
@@ -285,21 +285,21 @@ func TestTable_ignores_a_wrong_source(t *testing.T) {
 					}
 					sources = append(sources, x.make(rates.NewClient(), serve(t, golden(t, text))))
 				}
-				table := rates.NewTable(rates.Config{Exchanges: sources, Now: func() time.Time { return noon }, Log: slog.New(slog.DiscardHandler)})
+				table := rates.NewTable(rates.Config{Exchanges: sources, Now: func() time.Time { return recordedAt }, Log: slog.New(slog.DiscardHandler)})
 				_ = table.Step(t.Context())
 				rate, err := table.Rate("ETH", money.ETH, money.EUR)
 				if err != nil || rate.Price() != "2600.03" {
-					t.Errorf("the untouched pair costs %s, %v", rate.Price(), err)
+					t.Errorf("the unchanged pair costs %s, %v; want 2600.03", rate.Price(), err)
 				}
 				rate, err = table.Rate("BTC", money.BTC, money.EUR)
 				switch {
 				case bad != "all":
 					if err != nil || rate.Price() != "79990.1" {
-						t.Errorf("price is %s, %v", rate.Price(), err)
+						t.Errorf("price is %s, %v; want 79990.1", rate.Price(), err)
 					}
 				case wrong == `"0.0000125"` || wrong == `"80000000"`: // sources that agree on a wrong price from the start are used
 				case err != nil || rate.Price() != "79981.486": // through the dollar, 86400 / 1.08025
-					t.Errorf("price is %s, %v", rate.Price(), err)
+					t.Errorf("price is %s, %v; want 79981.486", rate.Price(), err)
 				}
 			})
 		}

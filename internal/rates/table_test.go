@@ -18,13 +18,13 @@ func TestRate(t *testing.T) {
 	t.Parallel()
 	euroDollar := []string{"EUR-USD", "1.08"}
 	for _, tt := range []struct {
-		name  string
-		words []string // of the sources a and b
-		ecb   []string
-		code  string
-		coin  money.Currency
-		fiat  money.Currency
-		want  string
+		name    string
+		tickers []string // pairs and prices, in turn, of the sources a and b
+		ecb     []string
+		code    string
+		coin    money.Currency
+		fiat    money.Currency
+		want    string
 	}{
 		{"in euro", append([]string{"BTC-EUR", "80000"}, euroDollar...), nil, "BTC", money.BTC, money.EUR, "80000"},
 		{"in dollars through the euro", append([]string{"BTC-EUR", "80000"}, euroDollar...), nil, "BTC", money.BTC, money.USD, "86400"},
@@ -62,11 +62,11 @@ func TestRate(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture()
-			f.a.set(tt.words...)
-			f.b.set(tt.words...)
+			f.a.set(tt.tickers...)
+			f.b.set(tt.tickers...)
 			f.ecb.set(tt.ecb...)
 			for i := range f.ecb.tickers {
-				f.ecb.tickers[i].Time = noon.Add(-4 * 24 * time.Hour)
+				f.ecb.tickers[i].Time = recordedAt.Add(-4 * 24 * time.Hour)
 			}
 			if err := f.Step(t.Context()); err != nil {
 				t.Fatal(err)
@@ -170,10 +170,10 @@ func TestTable_reference_keeps_the_newest_rate_of_each_pair(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for _, tt := range []struct {
-		name  string
-		words []string // after a valid table with EUR-USD at 1.1
-		age   time.Duration
-		want  string
+		name    string
+		tickers []string // pairs and prices, in turn, after a valid table with EUR-USD at 1.1
+		age     time.Duration
+		want    string
 	}{
 		{"newer", []string{"EUR-USD", "1.2"}, -day, "1.2"},
 		{"corrected", []string{"EUR-USD", "1.2"}, 0, "1.2"},
@@ -185,10 +185,10 @@ func TestTable_reference_keeps_the_newest_rate_of_each_pair(t *testing.T) {
 			t.Parallel()
 			f := newFixture()
 			f.ecb.set("EUR-USD", "1.1")
-			f.ecb.tickers[0].Time = noon
+			f.ecb.tickers[0].Time = recordedAt
 			_ = f.Step(t.Context())
-			f.ecb.set(tt.words...)
-			f.ecb.tickers[0].Time = noon.Add(-tt.age)
+			f.ecb.set(tt.tickers...)
+			f.ecb.tickers[0].Time = recordedAt.Add(-tt.age)
 			_ = f.Step(t.Context())
 			if got := f.price("EUR", money.EUR, money.USD); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
@@ -211,11 +211,11 @@ func TestTable_forgets_quotations_received_while_the_clock_was_ahead(t *testing.
 	f.a.set("BTC-EUR", "80000")
 	f.b.set("BTC-EUR", "80000")
 	f.ecb.set("EUR-USD", "1.2")
-	f.ecb.tickers[0].Time = noon.Add(30 * time.Hour)
+	f.ecb.tickers[0].Time = recordedAt.Add(30 * time.Hour)
 	step()
 	expect("while the clock is ahead", "80000")
 	f.clock.Advance(-6 * time.Hour)
-	for _, s := range []*script{f.a, f.b, f.ecb} {
+	for _, s := range []*scriptedSource{f.a, f.b, f.ecb} {
 		s.setError(errors.New("gone"))
 	}
 	step()
@@ -226,7 +226,7 @@ func TestTable_forgets_quotations_received_while_the_clock_was_ahead(t *testing.
 
 	f.clock.Advance(-6 * time.Hour)
 	f.ecb.set("EUR-USD", "1.1")
-	f.ecb.tickers[0].Time = noon
+	f.ecb.tickers[0].Time = recordedAt
 	step()
 	if got := f.price("EUR", money.EUR, money.USD); got != "1.1" {
 		t.Errorf("current table after one from the future: got %s, want 1.1", got)
@@ -237,7 +237,7 @@ func TestTable_forgets_quotations_received_while_the_clock_was_ahead(t *testing.
 func TestTable_two_wrong_sources_that_are_first_do_not_outvote_two_others(t *testing.T) {
 	t.Parallel()
 	f := newFixture()
-	d := &script{name: "d"}
+	d := &scriptedSource{name: "d"}
 	config := f.Config
 	config.Exchanges = append(config.Exchanges, d)
 	f.Table = rates.NewTable(config)
@@ -288,7 +288,7 @@ func TestEvidence_has_the_quotations_of_all_sources(t *testing.T) {
 	f.c.set("BTC-EUR", "80000000")
 	f.b.tickers[0].Ask = decimal.RequireFromString("80200")
 	f.ecb.set("EUR-USD", "1.1")
-	f.ecb.tickers[0].Time = noon.Add(-time.Hour)
+	f.ecb.tickers[0].Time = recordedAt.Add(-time.Hour)
 	_ = f.Step(t.Context())
 	f.clock.Advance(1500 * time.Microsecond)
 	got := f.View().Evidence(money.EUR, "BTC", "LTC").String()
@@ -322,10 +322,10 @@ func TestEvidence_has_the_agreement_that_confirms_a_single_source(t *testing.T) 
 	want := []rates.PairEvidence{{
 		Pair: "BTC-EUR", Price: "80000",
 		Quotations: []rates.QuotationEvidence{
-			{Source: "a", Bid: "80000", Ask: "80000", Last: "80000", ReceivedAt: noon.Add(6 * time.Minute)},
-			{Source: "b", Bid: "80100", Ask: "80100", Last: "80100", ReceivedAt: noon, Dropped: "too old"},
+			{Source: "a", Bid: "80000", Ask: "80000", Last: "80000", ReceivedAt: recordedAt.Add(6 * time.Minute)},
+			{Source: "b", Bid: "80100", Ask: "80100", Last: "80100", ReceivedAt: recordedAt, Dropped: "too old"},
 		},
-		Agreed: &rates.AgreedEvidence{Price: "80050", At: noon},
+		Agreed: &rates.AgreedEvidence{Price: "80050", At: recordedAt},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("evidence (-want +got):\n%s", diff)
@@ -338,7 +338,7 @@ func TestEvidence_of_another_currency_adds_its_price_in_euro(t *testing.T) {
 	f.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
 	f.b.set("BTC-EUR", "80000", "EUR-USD", "1.08")
 	f.ecb.set("EUR-GBP", "0.84")
-	f.ecb.tickers[0].Time = noon.Add(-time.Hour)
+	f.ecb.tickers[0].Time = recordedAt.Add(-time.Hour)
 	_ = f.Step(t.Context())
 	var got []string
 	for _, p := range f.View().Evidence(gbp, "BTC").Pairs {
@@ -356,10 +356,10 @@ func TestRate_in_another_currency_expires_with_the_table(t *testing.T) {
 	f.b.set("BTC-EUR", "80000", "EUR-USD", "1.08")
 	f.ecb.set("EUR-GBP", "0.84", "EUR-USD", "1.08")
 	for i := range f.ecb.tickers {
-		f.ecb.tickers[i].Time = noon
+		f.ecb.tickers[i].Time = recordedAt
 	}
 	_ = f.Step(t.Context())
-	fifth := time.Date(2026, 12, 4, 15, 0, 0, 0, time.UTC).Sub(noon) // until the fifth later table
+	fifth := time.Date(2026, 12, 4, 15, 0, 0, 0, time.UTC).Sub(recordedAt) // until the fifth later table
 	for _, tt := range []struct {
 		after time.Duration
 		want  string
@@ -367,7 +367,7 @@ func TestRate_in_another_currency_expires_with_the_table(t *testing.T) {
 		f.clock.Advance(tt.after)
 		_ = f.Step(t.Context())
 		if got := f.price("BTC", money.BTC, gbp); got != tt.want {
-			t.Errorf("%s after the table: got %s, want %s", f.clock.Now().Sub(noon), got, tt.want)
+			t.Errorf("%s after the table: got %s, want %s", f.clock.Now().Sub(recordedAt), got, tt.want)
 		}
 	}
 	if got := f.price("BTC", money.BTC, money.EUR); got != "80000" {
@@ -386,21 +386,21 @@ func TestReport_has_all_sources_and_pairs(t *testing.T) {
 	f.b.set("BTC-EUR", "80100")
 	f.c.setError(errors.New("connect:\nrefused"))
 	f.ecb.set("EUR-USD", "1.1")
-	f.ecb.tickers[0].Time = noon
+	f.ecb.tickers[0].Time = recordedAt
 	_ = f.Step(t.Context())
 	f.clock.Advance(time.Minute)
 	f.b.setError(errors.New("gone"))
 	_ = f.Step(t.Context())
 	got := f.Report()
-	later := noon.Add(time.Minute)
+	later := recordedAt.Add(time.Minute)
 	want := rates.Report{
 		Sources: []rates.SourceReport{
 			{Name: "a", AttemptedAt: later, ReceivedAt: later, Quotations: []rates.QuotationReport{{Pair: "BTC-EUR", Bid: "80000", Last: "80000"}}},
-			{Name: "b", AttemptedAt: later, ReceivedAt: noon, Age: time.Minute, Fault: "gone", Quotations: []rates.QuotationReport{
+			{Name: "b", AttemptedAt: later, ReceivedAt: recordedAt, Age: time.Minute, Fault: "gone", Quotations: []rates.QuotationReport{
 				{Pair: "BTC-EUR", Bid: "80100", Last: "80100", Age: time.Minute},
 			}},
 			{Name: "c", AttemptedAt: later, Fault: "connect:; refused"},
-			{Name: "ecb", AttemptedAt: later, ReceivedAt: later, Quotations: []rates.QuotationReport{{Pair: "EUR-USD", Bid: "1.1", Last: "1.1", Time: noon}}},
+			{Name: "ecb", AttemptedAt: later, ReceivedAt: later, Quotations: []rates.QuotationReport{{Pair: "EUR-USD", Bid: "1.1", Last: "1.1", Time: recordedAt}}},
 		},
 		Pairs: []rates.PairReport{{Pair: "BTC-EUR", Price: "80050"}, {Pair: "EUR-USD", Price: "1.1"}},
 	}

@@ -29,7 +29,7 @@ type View struct {
 	quotations map[string][]Quotation
 	reference  map[string]Quotation
 	agreed     map[string]Agreed
-	floor      decimal.Decimal
+	floor      decimal.Decimal // see Config.EuroFloor
 }
 
 // Source returns "live".
@@ -55,7 +55,7 @@ func (v View) find(code string, coin, fiat money.Currency) (money.Rate, []string
 			return money.Rate{}, nil, err
 		}
 		if fiat != money.USD {
-			return v.through(code, coin, exchange)
+			return v.throughEuro(code, coin, exchange)
 		}
 	}
 	if code == euroToken {
@@ -64,8 +64,8 @@ func (v View) find(code string, coin, fiat money.Currency) (money.Rate, []string
 	return v.market(code, coin, fiat, between)
 }
 
-// through returns the price of a coin in the fiat currency of a rate of the euro.
-func (v View) through(code string, coin money.Currency, exchange money.Rate) (money.Rate, []string, error) {
+// throughEuro returns the price of a coin in the fiat currency of a rate of the euro.
+func (v View) throughEuro(code string, coin money.Currency, exchange money.Rate) (money.Rate, []string, error) {
 	euro, pairs, err := v.find(code, coin, money.EUR)
 	if err != nil {
 		return money.Rate{}, nil, err
@@ -103,9 +103,9 @@ func (v View) market(code string, coin, fiat money.Currency, between ...money.Cu
 		return rate, []string{pairOf(code, fiat)}, nil
 	}
 	for _, b := range between {
-		first, faultOne := v.direct(code, coin, b)
-		second, pair, faultTwo := v.exchange(b, fiat)
-		if faultOne != nil || faultTwo != nil {
+		first, firstErr := v.direct(code, coin, b)
+		second, pair, secondErr := v.exchange(b, fiat)
+		if firstErr != nil || secondErr != nil {
 			continue
 		}
 		rate, err := first.Via(second)

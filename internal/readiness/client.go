@@ -19,11 +19,11 @@ const requestTimeout = 5 * time.Second
 // Check queries the server of these settings at its listening address. It returns an error if the
 // server is not ready.
 func Check(ctx context.Context, cfg config.Config) error {
-	found, status, err := Request(ctx, cfg, "")
+	answer, status, err := Request(ctx, cfg, "")
 	switch {
 	case err != nil:
 		return err
-	case !found.Ready:
+	case !answer.Ready:
 		return fmt.Errorf("/readyz answers %d", status)
 	}
 	return nil

@@ -45,11 +45,11 @@ func Handler(c Config) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
 		err := c.Storage.Ready(ctx)
-		health, stateErr := c.State(ctx)
+		networks, stateErr := c.State(ctx)
 		err = cmp.Or(err, stateErr)
 		if !c.Identity.isAuthenticated(r) {
-			for i := range health {
-				health[i].redact()
+			for i := range networks {
+				networks[i].redact()
 			}
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -57,7 +57,7 @@ func Handler(c Config) http.Handler {
 		if err != nil {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-		answer := Answer{Ready: err == nil, Networks: health}
+		answer := Answer{Ready: err == nil, Networks: networks}
 		if challenge := r.URL.Query().Get("challenge"); challenge != "" && len(challenge) <= maxChallenge {
 			answer.Proof = c.Identity.Prove(challenge)
 		}
@@ -65,10 +65,10 @@ func Handler(c Config) http.Handler {
 	})
 }
 
-// State returns the state of each network, in the given order. It makes no requests to the networks.
+// State returns the state of each network, in the order of c.Networks. It makes no requests to the networks.
 func (c Config) State(ctx context.Context) ([]Network, error) {
 	progress, err := c.Storage.Progress(ctx)
-	found := []Network{}
+	networks := []Network{}
 	for _, n := range c.Networks {
 		_, watched := n.(chain.Scanner)
 		h := Network{Network: n.ID(), Watched: watched, Reached: watched && c.Reached(n.ID(), progress)}
@@ -84,7 +84,7 @@ func (c Config) State(ctx context.Context) ([]Network, error) {
 			source := r.Health()
 			h.Source, h.Height, h.Peers, h.Progress, h.Fault = source.Source, source.Height, source.Peers, source.Progress, source.Fault
 		}
-		found = append(found, h)
+		networks = append(networks, h)
 	}
-	return slices.Clip(found), err
+	return slices.Clip(networks), err
 }

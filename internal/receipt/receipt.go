@@ -23,7 +23,7 @@ type Receipt struct {
 	Facts     []Fact
 	Notes     []Note
 	Summary   Summary
-	Footing   string   // what the document is and is not
+	Footing   string   // states that the document is a receipt and not an invoice
 	ShopTexts []string // one per line
 	// Replaced is a note that is shown if characters were replaced.
 	Replaced string
@@ -32,7 +32,7 @@ type Receipt struct {
 	At time.Time
 }
 
-// Due is the amount at the top.
+// Due is the amount at the top, between a label and a line with details.
 type Due struct{ Label, Amount, Line string }
 
 // Fact is a row of label and value.
@@ -62,7 +62,7 @@ const (
 	fontFamily   = "noto"
 )
 
-// ink and grey are the colours of text, line is the colour of lines between rows.
+// textColour and mutedColour are colours of text. ruleColour is the colour of lines between rows.
 var (
 	textColour  = [3]int{24, 26, 32}
 	mutedColour = [3]int{92, 96, 108}
@@ -153,20 +153,23 @@ func (s *sheet) paragraph(style string, size float64, colour [3]int, text string
 	s.MultiCell(s.width, lineHeight(size), text, "", "L", false)
 }
 
-// lineHeight returns the height of a line.
+// lineHeight returns the height of a line of letters of a size: about one and a half times the size, which is in
+// points (0.35 mm).
 func lineHeight(size float64) float64 { return size * 0.52 }
 
 // rows writes facts with a thin line above each. A row is kept on one page, unless it is longer
 // than a page.
 func (s *sheet) rows(facts []Fact) {
-	const size, smaller = 10.0, 8.5
+	const size, smallSize = 10.0, 8.5
+	const gap = 4.0 // between the columns of labels and values
 	for _, f := range facts {
 		label, value := s.clean(f.Label), s.clean(f.Value)
 		s.SetFont(fontFamily, "", size)
-		small := s.GetStringWidth(value) > s.width-labelWidth && !strings.Contains(value, " ")
-		lines := max(len(s.SplitText(label, labelWidth-4)), len(s.SplitText(value, s.width-labelWidth)))
+		isSmall := s.GetStringWidth(value) > s.width-labelWidth && !strings.Contains(value, " ")
+		lines := max(len(s.SplitText(label, labelWidth-gap)), len(s.SplitText(value, s.width-labelWidth)))
 		_, page := s.GetPageSize()
-		if tall := float64(lines)*lineHeight(size) + 5; s.GetY()+tall > page-bottomMargin && tall < page-topMargin-bottomMargin {
+		height := float64(lines)*lineHeight(size) + 5 // with the space above and below
+		if s.GetY()+height > page-bottomMargin && height < page-topMargin-bottomMargin {
 			s.AddPage()
 		}
 		y := s.GetY()
@@ -175,16 +178,16 @@ func (s *sheet) rows(facts []Fact) {
 		s.Line(sideMargin, y, sideMargin+s.width, y)
 		s.SetXY(sideMargin, y+2)
 		s.SetTextColor(mutedColour[0], mutedColour[1], mutedColour[2])
-		s.MultiCell(labelWidth-4, lineHeight(size), label, "", "L", false)
-		after, on := s.GetY(), s.PageNo()
+		s.MultiCell(labelWidth-gap, lineHeight(size), label, "", "L", false)
+		labelEnd, labelPage := s.GetY(), s.PageNo()
 		s.SetXY(sideMargin+labelWidth, y+2)
 		s.SetTextColor(textColour[0], textColour[1], textColour[2])
-		if small { // keeps a transaction's identifier on one line
-			s.SetFontSize(smaller)
+		if isSmall { // keeps a transaction's identifier on one line
+			s.SetFontSize(smallSize)
 		}
 		s.MultiCell(s.width-labelWidth, lineHeight(size), value, "", "L", false)
-		if s.PageNo() == on {
-			s.SetY(max(after, s.GetY()))
+		if s.PageNo() == labelPage {
+			s.SetY(max(labelEnd, s.GetY()))
 		}
 		s.Ln(2)
 	}

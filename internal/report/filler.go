@@ -11,6 +11,9 @@ import (
 type FillStorage interface {
 	// UnfilledDaySums returns the merchants whose sums of days are being computed.
 	UnfilledDaySums(ctx context.Context) ([]string, error)
+	// DaySumsRestarted returns a channel that receives a hint after this process began to compute sums again. It has one
+	// receiver.
+	DaySumsRestarted() <-chan struct{}
 	// FillDaySums computes the next part of a merchant's sums, and reports whether all sums are computed.
 	FillDaySums(ctx context.Context, merchantID string) (done bool, err error)
 }
@@ -22,7 +25,7 @@ type Filler struct {
 	log      *slog.Logger
 }
 
-// NewFiller returns a new Filler that looks for work at an interval.
+// NewFiller returns a new Filler that looks for work of other processes at an interval.
 func NewFiller(storage FillStorage, interval time.Duration, log *slog.Logger) *Filler {
 	return &Filler{storage, interval, log}
 }
@@ -39,6 +42,7 @@ func (f *Filler) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+		case <-f.storage.DaySumsRestarted():
 		}
 	}
 }

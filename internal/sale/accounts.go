@@ -106,7 +106,7 @@ func (s *Accounts) Add(ctx context.Context, merchantID, name, key, secret string
 		ID: "xch_" + s.token(16), MerchantID: merchantID, Exchange: name, Key: key, Secret: secret, CreatedAt: s.now(),
 		Coins: set.Coins, Smallest: set.Smallest, Slippage: set.Slippage,
 	}
-	if err := check(x, a); err != nil {
+	if err := checkSettings(x, a); err != nil {
 		return a, err
 	}
 	if _, err := s.storage.ExchangeAccount(ctx, merchantID); !errors.Is(err, merchant.ErrNotFound) {
@@ -165,7 +165,7 @@ func (s *Accounts) Change(ctx context.Context, merchantID string, change func(*S
 		if err != nil {
 			return err
 		}
-		return check(x, *a)
+		return checkSettings(x, *a)
 	})
 }
 
@@ -186,8 +186,8 @@ func (s *Accounts) exchange(name string) (exchange.Exchange, error) {
 	return s.exchanges[i], nil
 }
 
-// check returns an error if an account's settings are invalid.
-func check(x exchange.Exchange, a merchant.ExchangeAccount) error {
+// checkSettings returns an error if an account's settings are invalid.
+func checkSettings(x exchange.Exchange, a merchant.ExchangeAccount) error {
 	if a.Key == "" || a.Secret == "" || strings.ContainsFunc(a.Key+a.Secret, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return errors.New("the key and its secret must be visible ASCII characters without spaces")
 	}

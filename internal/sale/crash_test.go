@@ -45,39 +45,39 @@ func (k *killable) step() (alive bool) {
 	return !k.isKilled
 }
 
-// write calls do with a step before and a step after it. It returns errKilled if the program is dead at
-// one of the two.
-func write[T any](m *killable, do func() (T, error)) (T, error) {
+// withSteps calls do with a step before and a step after it. It returns errKilled if the program was killed at
+// one of the two or earlier.
+func withSteps[T any](k *killable, do func() (T, error)) (T, error) {
 	var zero T
-	if !m.step() {
+	if !k.step() {
 		return zero, errKilled
 	}
-	done, err := do()
-	if !m.step() {
+	result, err := do()
+	if !k.step() {
 		return zero, errKilled
 	}
-	return done, err
+	return result, err
 }
 
 func (k *killable) ClaimSale(ctx context.Context, now, until time.Time) (sale.Claim, error) {
-	return write(k, func() (sale.Claim, error) { return k.storage.ClaimSale(ctx, now, until) })
+	return withSteps(k, func() (sale.Claim, error) { return k.storage.ClaimSale(ctx, now, until) })
 }
 
 func (k *killable) ReleaseSale(ctx context.Context, c sale.Claim) error {
-	_, err := write(k, func() (struct{}, error) { return struct{}{}, k.storage.ReleaseSale(ctx, c) })
+	_, err := withSteps(k, func() (struct{}, error) { return struct{}{}, k.storage.ReleaseSale(ctx, c) })
 	return err
 }
 
 func (k *killable) RecordUnreadable(ctx context.Context, id string, now time.Time) (bool, error) {
-	return write(k, func() (bool, error) { return k.storage.RecordUnreadable(ctx, id, now) })
+	return withSteps(k, func() (bool, error) { return k.storage.RecordUnreadable(ctx, id, now) })
 }
 
 func (k *killable) Invoice(ctx context.Context, id string) (*invoice.Invoice, error) {
-	return write(k, func() (*invoice.Invoice, error) { return k.invoices.Invoice(ctx, id) })
+	return withSteps(k, func() (*invoice.Invoice, error) { return k.invoices.Invoice(ctx, id) })
 }
 
 func (k *killable) UpdateSales(ctx context.Context, id string, decide func(*invoice.Invoice) ([]invoice.EventType, error)) (*invoice.Invoice, error) {
-	return write(k, func() (*invoice.Invoice, error) { return k.invoices.UpdateSales(ctx, id, decide) })
+	return withSteps(k, func() (*invoice.Invoice, error) { return k.invoices.UpdateSales(ctx, id, decide) })
 }
 
 // runUntilKilled runs a program until it is killed or nothing is due, and returns its number of steps.
@@ -105,7 +105,7 @@ func TestWorker_sells_once_when_it_is_killed_at_any_step(t *testing.T) {
 				url := storagetest.File(t)
 				synctest.Test(t, func(t *testing.T) {
 					f := newFixture(t, url, bubble{}, name)
-					inv := f.paid()
+					inv := f.createPaid()
 					steps = f.runUntilKilled(killAt)
 					before := describe(f.sale(inv.ID, "BTC"))
 					f.open() // restart
@@ -149,7 +149,7 @@ func TestRestored_database_sells_nothing_twice(t *testing.T) {
 			url := storagetest.File(t)
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixture(t, url, bubble{}, name)
-				inv := f.paid()
+				inv := f.createPaid()
 				part := f.create("500")
 				f.pay(part, "BTC", "0.00578570")
 				old := f.copy()
@@ -186,9 +186,9 @@ func TestRestored_database_finds_a_sale_after_a_refusal(t *testing.T) {
 				url := storagetest.File(t)
 				synctest.Test(t, func(t *testing.T) {
 					f := newFixture(t, url, bubble{}, name)
-					inv := f.paid()
+					inv := f.createPaid()
 					old := f.copy()
-					f.exchange.Next(f.place(), fault)
+					f.exchange.Next(f.placeCall(), fault)
 					f.settle(30 * time.Minute)
 					f.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
 					f.restore(old)
@@ -231,8 +231,8 @@ func TestRestored_database_finds_a_sale_of_a_payment_that_it_lacks(t *testing.T)
 // if the exchange lists the order.
 func TestResolver_order_that_is_declared_absent_but_found(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		f.exchange.Next(f.place(), exchangetest.DropAfter)
-		inv := f.paid()
+		f.exchange.Next(f.placeCall(), exchangetest.DropAfter)
+		inv := f.createPaid()
 		f.step()
 		f.exchange.HideOrders(true)
 		f.settle(30 * time.Minute)
@@ -286,10 +286,10 @@ func TestWorker_several_processes_sell_once(t *testing.T) {
 		for _, name := range []string{"kraken", "bitstamp"} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				t.Parallel()
-				f := newFixture(t, newURL(t), clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)), name)
+				f := newFixture(t, newURL(t), clocktest.New(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)), name)
 				var ids []string
 				for range 12 {
-					ids = append(ids, f.paid().ID)
+					ids = append(ids, f.createPaid().ID)
 				}
 				workers := []*sale.Worker{f.worker}
 				for range 3 {
@@ -431,7 +431,7 @@ func (s *stalled) UpdateSales(ctx context.Context, id string, decide func(*invoi
 func TestWorker_that_stalls_sells_nothing_twice(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		for _, duringStall := range []func(){func() {}, func() { f.exchange.Bid("BTC", "1") }} {
-			inv := f.paid()
+			inv := f.createPaid()
 			stalledWorker, done := f.newWorker(f.storage, &stalled{Invoices: f.invoices}), make(chan error, 1)
 			go func() {
 				_, err := stalledWorker.Step(context.Background())

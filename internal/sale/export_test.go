@@ -1,4 +1,4 @@
 package sale
 
-// Short exports short to the tests.
-var Short = shortError
+// ShortError exports shortError to the tests.
+var ShortError = shortError

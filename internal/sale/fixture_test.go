@@ -347,16 +347,16 @@ func (f *fixture) events(id string) (types []invoice.EventType, bodies []string)
 	return types, bodies
 }
 
-// paid creates an invoice of 56.50 euro and pays it in BTC.
-func (f *fixture) paid() *invoice.Invoice {
+// createPaid creates an invoice of 56.50 euro and pays it in BTC.
+func (f *fixture) createPaid() *invoice.Invoice {
 	f.t.Helper()
 	inv := f.create("56.50")
 	f.pay(inv, "BTC", "0.00065379")
 	return inv
 }
 
-// place returns the name of the call that places an order.
-func (f *fixture) place() string {
+// placeCall returns the name of the call that places an order.
+func (f *fixture) placeCall() string {
 	if f.client.Name() == "bitstamp" {
 		return "sell/btceur"
 	}

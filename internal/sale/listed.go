@@ -2,7 +2,7 @@ package sale
 
 import "chequer/internal/invoice"
 
-// Listed is an invoice with its sales as lists show it.
+// Listed is an invoice with its sales, in the form that lists show.
 type Listed struct {
 	ID      string
 	OrderID string

@@ -64,15 +64,15 @@ func (s *operation) setSale(inv *invoice.Invoice) error {
 func (s *operation) change(ctx context.Context, decide func(*invoice.Invoice, *invoice.Sale) error) error {
 	var from invoice.SaleState
 	inv, err := s.invoices.UpdateSales(ctx, s.claim.InvoiceID, func(inv *invoice.Invoice) ([]invoice.EventType, error) {
-		c, known := inv.Sale(s.claim.Coin)
-		if !known || c.Claim != s.claim.Nonce {
+		sale, known := inv.Sale(s.claim.Coin)
+		if !known || sale.Claim != s.claim.Nonce {
 			return nil, errClaimLost
 		}
-		from = c.State
-		if err := decide(inv, c); err != nil {
+		from = sale.State
+		if err := decide(inv, sale); err != nil {
 			return nil, err
 		}
-		return stateEvents(from, c.State), nil
+		return stateEvents(from, sale.State), nil
 	})
 	if errors.Is(err, invoice.ErrState) {
 		return errClaimLost
@@ -114,7 +114,7 @@ func stateEvents(from, to invoice.SaleState) []invoice.EventType {
 func (s *operation) sell(ctx context.Context) error {
 	if !s.invoice.Funds(s.Sale) {
 		if s.invoice.State.Status != invoice.Paid {
-			return errClaimLost // it becomes due when the invoice is paid again
+			return errClaimLost // the sale becomes due when the invoice is paid again
 		}
 		return s.wait(ctx, invoice.ReasonReverted)
 	}
@@ -122,10 +122,10 @@ func (s *operation) sell(ctx context.Context) error {
 	if err != nil {
 		return s.postpone(ctx, err)
 	}
-	amount, limit := market.Round(s.Remaining()), market.Price(s.Lowest)
+	amount, limit := market.RoundAmount(s.Remaining()), market.RoundLimit(s.Lowest)
 	switch {
 	case s.tooSmall(market, amount, limit):
-		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.MarkFilled() })
+		return s.change(ctx, func(_ *invoice.Invoice, sale *invoice.Sale) error { return sale.MarkFilled() })
 	case len(s.Orders) >= maxOrders && s.Reason != "": // without a reason the operator has requested one more order
 		return s.fail(ctx, invoice.ReasonExhausted)
 	case !market.Open:
@@ -153,11 +153,11 @@ func (s *operation) sell(ctx context.Context) error {
 	o.CreatedAt = s.now()
 	var windowEnd time.Time
 	o.Deadline, windowEnd = s.exchange.Window(o.CreatedAt)
-	err = s.change(ctx, func(inv *invoice.Invoice, c *invoice.Sale) error {
-		if !inv.Funds(c) {
+	err = s.change(ctx, func(inv *invoice.Invoice, sale *invoice.Sale) error {
+		if !inv.Funds(sale) {
 			return errClaimLost
 		}
-		return c.Begin(invoice.SaleOrder{
+		return sale.Begin(invoice.SaleOrder{
 			Number: number, ID: o.ID, AccountID: s.claim.Account.ID, Exchange: s.exchange.Name(), Amount: amount, Limit: limit,
 			Before: balance.Total, SentAt: o.CreatedAt, Deadline: o.Deadline, WindowEnd: windowEnd,
 		})
@@ -192,7 +192,9 @@ func (s *operation) place(ctx context.Context, o exchange.Order) error {
 	if err != nil { // the order may have been accepted
 		return s.recordLookup(ctx, err, false, s.OpenOrder().WindowEnd)
 	}
-	err = s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.MarkPlaced(ref, s.now().Add(recheckDelay)) })
+	err = s.change(ctx, func(_ *invoice.Invoice, sale *invoice.Sale) error {
+		return sale.MarkPlaced(ref, s.now().Add(recheckDelay))
+	})
 	if err != nil {
 		return err
 	}
@@ -239,7 +241,7 @@ func (s *operation) notFound(ctx context.Context, absent error) error {
 	case o.Lookups+1 < requiredSearches:
 		return s.recordLookup(ctx, absent, true, s.now().Add(searchDelay))
 	}
-	return s.recordRefusal(ctx, invoice.OrderAbsent, &exchange.RefusedError{Kind: exchange.KindBusy, Message: "the exchange never had it"})
+	return s.recordRefusal(ctx, invoice.OrderAbsent, &exchange.RefusedError{Kind: exchange.KindBusy, Message: "the exchange never had the order"})
 }
 
 // conclude records the state of the open order at the exchange.
@@ -249,20 +251,22 @@ func (s *operation) conclude(ctx context.Context, out exchange.Outcome) error {
 		if now.Sub(s.OpenOrder().WindowEnd) > maxOpenTime {
 			return s.failUnresolved(ctx, invoice.ReasonUncertain, errors.New("the exchange reports the order as still open"))
 		}
-		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.MarkPlaced(out.Ref, now.Add(recheckDelay)) })
+		return s.change(ctx, func(_ *invoice.Invoice, sale *invoice.Sale) error {
+			return sale.MarkPlaced(out.Ref, now.Add(recheckDelay))
+		})
 	}
-	err := s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error {
-		if err := c.MarkDone(out.Ref, invoice.Proceeds{Sold: out.Sold, Euro: out.Euro, Fee: out.Fee}, now); err != nil {
+	err := s.change(ctx, func(_ *invoice.Invoice, sale *invoice.Sale) error {
+		if err := sale.MarkDone(out.Ref, invoice.Proceeds{Sold: out.Sold, Euro: out.Euro, Fee: out.Fee}, now); err != nil {
 			return err
 		}
-		if c.Remaining().IsZero() {
-			return c.MarkFilled()
+		if sale.Remaining().IsZero() {
+			return sale.MarkFilled()
 		}
 		reason := invoice.ReasonPartial
 		if out.Sold.IsZero() {
 			reason = invoice.ReasonPrice
 		}
-		return s.schedule(c, reason)
+		return s.schedule(sale, reason)
 	})
 	if errors.Is(err, invoice.ErrOversold) {
 		return s.failUnresolved(ctx, invoice.ReasonContradiction, err)
@@ -272,34 +276,34 @@ func (s *operation) conclude(ctx context.Context, out exchange.Outcome) error {
 
 // recordRefusal ends an order that was not accepted.
 func (s *operation) recordRefusal(ctx context.Context, state invoice.OrderState, e *exchange.RefusedError) error {
-	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error {
-		if err := c.MarkRefused(state, e.Message); err != nil {
+	return s.change(ctx, func(_ *invoice.Invoice, sale *invoice.Sale) error {
+		if err := sale.MarkRefused(state, e.Message); err != nil {
 			return err
 		}
-		return s.afterRefusal(c, e)
+		return s.afterRefusal(sale, e)
 	})
 }
 
 // afterRefusal sets the state of the sale after a refusal.
-func (s *operation) afterRefusal(c *invoice.Sale, e *exchange.RefusedError) error {
+func (s *operation) afterRefusal(sale *invoice.Sale, e *exchange.RefusedError) error {
 	switch e.Kind {
 	case exchange.KindFunds:
-		return s.schedule(c, invoice.ReasonLowBalance)
+		return s.schedule(sale, invoice.ReasonLowBalance)
 	case exchange.KindMinimum:
-		return c.MarkFilled()
+		return sale.MarkFilled()
 	case exchange.KindPrice:
-		return s.schedule(c, invoice.ReasonPrice)
+		return s.schedule(sale, invoice.ReasonPrice)
 	case exchange.KindBusy:
-		return s.schedule(c, invoice.ReasonRateLimit)
+		return s.schedule(sale, invoice.ReasonRateLimit)
 	case exchange.KindMaintenance:
-		return s.schedule(c, invoice.ReasonMaintenance)
+		return s.schedule(sale, invoice.ReasonMaintenance)
 	case exchange.KindNonce:
-		return s.schedule(c, invoice.ReasonNonce)
+		return s.schedule(sale, invoice.ReasonNonce)
 	case exchange.KindKey:
-		c.Fail(invoice.ReasonKey)
+		sale.Fail(invoice.ReasonKey)
 		return nil
 	}
-	c.Fail(invoice.ReasonRefused)
+	sale.Fail(invoice.ReasonRefused)
 	return nil
 }
 
@@ -307,8 +311,8 @@ func (s *operation) afterRefusal(c *invoice.Sale, e *exchange.RefusedError) erro
 // errors the sale waits.
 func (s *operation) postpone(ctx context.Context, err error) error {
 	if refusal, ok := errors.AsType[*exchange.RefusedError](err); ok {
-		s.log.Warn("exchange refused call", "exchange", s.exchange.Name(), "says", refusal.Message)
-		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return s.afterRefusal(c, refusal) })
+		s.log.Warn("exchange refused call", "exchange", s.exchange.Name(), "answer", refusal.Message)
+		return s.change(ctx, func(_ *invoice.Invoice, sale *invoice.Sale) error { return s.afterRefusal(sale, refusal) })
 	}
 	switch {
 	case errors.Is(err, exchange.ErrNoMarket):
@@ -326,28 +330,28 @@ func (s *operation) postpone(ctx context.Context, err error) error {
 
 // wait schedules the next attempt of the sale.
 func (s *operation) wait(ctx context.Context, reason invoice.SaleReason) error {
-	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return s.schedule(c, reason) })
+	return s.change(ctx, func(_ *invoice.Invoice, sale *invoice.Sale) error { return s.schedule(sale, reason) })
 }
 
 // schedule sets the sale to waiting or, after maxWait, to failed, so that the operator must decide.
-func (s *operation) schedule(c *invoice.Sale, reason invoice.SaleReason) error {
+func (s *operation) schedule(sale *invoice.Sale, reason invoice.SaleReason) error {
 	now := s.now()
-	if now.Sub(c.Since) > maxWait {
-		c.Fail(reason)
+	if now.Sub(sale.Since) > maxWait {
+		sale.Fail(reason)
 		return nil
 	}
-	return c.Wait(reason, now.Add(pause(c.Retries)))
+	return sale.Wait(reason, now.Add(pause(sale.Retries)))
 }
 
 // pause returns the time until the next attempt, which grows with the number of attempts.
 func pause(retries int) time.Duration {
-	return min(minPause<<min(retries, 10), maxPause)
+	return min(minPause<<min(retries, 10), maxPause) // the limit of 10 prevents an overflow
 }
 
 // fail sets the sale to failed, so that the operator must decide.
 func (s *operation) fail(ctx context.Context, reason invoice.SaleReason) error {
-	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error {
-		c.Fail(reason)
+	return s.change(ctx, func(_ *invoice.Invoice, sale *invoice.Sale) error {
+		sale.Fail(reason)
 		return nil
 	})
 }
@@ -355,11 +359,11 @@ func (s *operation) fail(ctx context.Context, reason invoice.SaleReason) error {
 // failUnresolved sets a sale whose order has an unknown outcome to failed, so that the operator must
 // decide.
 func (s *operation) failUnresolved(ctx context.Context, reason invoice.SaleReason, cause error) error {
-	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error {
-		if err := c.RecordLookup(shortError(cause), false, time.Time{}); err != nil {
+	return s.change(ctx, func(_ *invoice.Invoice, sale *invoice.Sale) error {
+		if err := sale.RecordLookup(shortError(cause), false, time.Time{}); err != nil {
 			return err
 		}
-		c.Fail(reason)
+		sale.Fail(reason)
 		return nil
 	})
 }
@@ -367,16 +371,19 @@ func (s *operation) failUnresolved(ctx context.Context, reason invoice.SaleReaso
 // recordLookup records that the outcome of the open order is still unknown. It ignores the deadline of
 // ctx, because the record must not be lost.
 func (s *operation) recordLookup(ctx context.Context, cause error, missed bool, next time.Time) error {
-	return s.change(context.WithoutCancel(ctx), func(_ *invoice.Invoice, c *invoice.Sale) error {
-		return c.RecordLookup(shortError(cause), missed, next)
+	return s.change(context.WithoutCancel(ctx), func(_ *invoice.Invoice, sale *invoice.Sale) error {
+		return sale.RecordLookup(shortError(cause), missed, next)
 	})
 }
+
+// maxStoredError bounds the length of a stored error, in bytes.
+const maxStoredError = 300
 
 // shortError returns the beginning of an error, for storage.
 func shortError(err error) string {
 	text := err.Error()
-	if len(text) > 300 {
-		text = strings.ToValidUTF8(text[:300], "")
+	if len(text) > maxStoredError {
+		text = strings.ToValidUTF8(text[:maxStoredError], "")
 	}
 	return text
 }

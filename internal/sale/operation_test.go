@@ -19,8 +19,8 @@ func TestWorker_sells_once_after_any_fault(t *testing.T) {
 	for name, test := range faults {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, f *fixture) {
-				f.exchange.Next(f.place(), test.fault)
-				inv := f.paid()
+				f.exchange.Next(f.placeCall(), test.fault)
+				inv := f.createPaid()
 				f.step()
 				c := f.sale(inv.ID, "BTC")
 				if c.State != invoice.SaleSending || c.OpenOrder() == nil || c.OpenOrder().Fault == "" {
@@ -53,8 +53,8 @@ func TestWorker_sells_once_after_any_fault(t *testing.T) {
 // replaces it.
 func TestWorker_replaces_an_order_that_arrives_too_late(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		f.exchange.Next(f.place(), exchangetest.RunBefore(func() { time.Sleep(301 * time.Second) }))
-		inv := f.paid()
+		f.exchange.Next(f.placeCall(), exchangetest.RunBefore(func() { time.Sleep(301 * time.Second) }))
+		inv := f.createPaid()
 		f.settle(30 * time.Minute)
 		f.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
 		if accepted, _ := f.exchange.Orders(); accepted != 1 {
@@ -87,8 +87,8 @@ func TestWorker_after_a_refusal(t *testing.T) {
 				if f.client.Name() == "bitstamp" {
 					fault = test.bitstamp
 				}
-				f.exchange.Next(f.place(), fault)
-				inv := f.paid()
+				f.exchange.Next(f.placeCall(), fault)
+				inv := f.createPaid()
 				f.step()
 				state := func() string {
 					c := f.sale(inv.ID, "BTC")
@@ -114,8 +114,8 @@ func TestWorker_after_a_refusal(t *testing.T) {
 // operator decides.
 func TestWorker_leaves_an_order_with_unknown_outcome_to_the_operator(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		f.exchange.Next(f.place(), exchangetest.DropAfter)
-		inv := f.paid()
+		f.exchange.Next(f.placeCall(), exchangetest.DropAfter)
+		inv := f.createPaid()
 		f.step()
 		f.exchange.RemoveOrders()
 		f.settle(30 * time.Minute)
@@ -151,8 +151,8 @@ func TestWorker_leaves_an_order_with_unknown_outcome_to_the_operator(t *testing.
 // The operator states that the exchange never had the order.
 func TestResolver_retries_an_order_that_is_declared_absent(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		f.exchange.Next(f.place(), exchangetest.Drop)
-		inv := f.paid()
+		f.exchange.Next(f.placeCall(), exchangetest.Drop)
+		inv := f.createPaid()
 		f.step()
 		f.exchange.Deposit("BTC", "-0.1") // withdrawn meanwhile, so that the balance does not show whether the order was executed
 		f.settle(30 * time.Minute)
@@ -173,7 +173,7 @@ func TestWorker_fails_on_impossible_data(t *testing.T) {
 			f.exchange.Next(call, exchangetest.RunBefore(func() {})) // the worker looks for the order before it places it
 		}
 		f.exchange.Next(call, fault)
-		inv := f.paid()
+		inv := f.createPaid()
 		f.settle(time.Hour)
 		f.want(inv.ID, "BTC", "failed contradiction sold 0 of 0.00065379 for 0 fee 0 in 1")
 	})
@@ -184,8 +184,8 @@ func TestWorker_does_not_sell_when_a_similar_order_has_no_name(t *testing.T) {
 		if f.client.Name() != "kraken" {
 			return // Bitstamp finds its orders by name; see exchange.Bitstamp
 		}
-		f.exchange.Next(f.place(), exchangetest.DropAfter)
-		inv := f.paid()
+		f.exchange.Next(f.placeCall(), exchangetest.DropAfter)
+		inv := f.createPaid()
 		f.step()
 		f.exchange.ForgetNames()
 		f.settle(30 * time.Minute)
@@ -196,8 +196,8 @@ func TestWorker_does_not_sell_when_a_similar_order_has_no_name(t *testing.T) {
 // The exchange accepts an order and then does not answer for days.
 func TestWorker_waits_for_an_exchange_that_does_not_answer(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		f.exchange.Next(f.place(), exchangetest.HangAfter)
-		inv := f.paid()
+		f.exchange.Next(f.placeCall(), exchangetest.HangAfter)
+		inv := f.createPaid()
 		f.step()
 		for _, call := range []string{"OpenOrders", "ClosedOrders", "order_status", "BalanceEx", "account_balances"} {
 			f.exchange.Next(call, slices.Repeat([]exchangetest.Fault{exchangetest.Status(503)}, 40)...)
@@ -210,10 +210,10 @@ func TestWorker_waits_for_an_exchange_that_does_not_answer(t *testing.T) {
 }
 
 // PostgreSQL refuses invalid UTF-8. A sale whose state cannot be stored would not continue.
-func TestShort_returns_valid_UTF8(t *testing.T) {
+func TestShortError_returns_valid_UTF8(t *testing.T) {
 	t.Parallel()
-	text := sale.Short(errors.New("a" + strings.Repeat("ü", 200)))
+	text := sale.ShortError(errors.New("a" + strings.Repeat("ü", 200)))
 	if want := "a" + strings.Repeat("ü", 149); text != want {
-		t.Errorf("short = %q, want %q", text, want)
+		t.Errorf("ShortError = %q, want %q", text, want)
 	}
 }

@@ -18,22 +18,22 @@ type Resolver struct {
 // invoice.ErrUnknownOrder unless absent is true. absent means that the operator checked that the
 // exchange never had the order. The errors include invoice.ErrNotFound and invoice.ErrState.
 func (r Resolver) Retry(ctx context.Context, invoiceID, coin string, absent bool) (*invoice.Invoice, error) {
-	return r.decide(ctx, invoiceID, coin, func(c *invoice.Sale) error { return c.Retry(absent, r.Now()) })
+	return r.decide(ctx, invoiceID, coin, func(sale *invoice.Sale) error { return sale.Retry(absent, r.Now()) })
 }
 
 // Settle ends a sale with the result that the operator reports: that of its last order if its outcome
 // is unknown, otherwise of a manual sale. The errors include invoice.ErrNotFound, invoice.ErrState
 // and invoice.ErrOversold.
 func (r Resolver) Settle(ctx context.Context, invoiceID, coin string, s invoice.Proceeds) (*invoice.Invoice, error) {
-	return r.decide(ctx, invoiceID, coin, func(c *invoice.Sale) error { return c.Settle(s, r.Now()) })
+	return r.decide(ctx, invoiceID, coin, func(sale *invoice.Sale) error { return sale.Settle(s, r.Now()) })
 }
 
 func (r Resolver) decide(ctx context.Context, invoiceID, coin string, decide func(*invoice.Sale) error) (*invoice.Invoice, error) {
 	return r.Invoices.UpdateSales(ctx, invoiceID, func(inv *invoice.Invoice) ([]invoice.EventType, error) {
-		c, known := inv.Sale(coin)
+		sale, known := inv.Sale(coin)
 		if !known {
 			return nil, fmt.Errorf("sale of %s: %w", coin, invoice.ErrNotFound)
 		}
-		return nil, decide(c)
+		return nil, decide(sale)
 	})
 }

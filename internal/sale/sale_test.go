@@ -21,7 +21,7 @@ const sold = "filled  sold 0.00065379 of 0.00065379 for 56.50053 fee 0.226 in 1"
 
 func TestWorker_sells_the_coins_of_an_invoice_once(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		inv := f.paid()
+		inv := f.createPaid()
 		f.want(inv.ID, "BTC", "waiting  sold 0 of 0.00065379 for 0 fee 0 in 0")
 		f.settle(time.Hour)
 		f.want(inv.ID, "BTC", sold)
@@ -190,7 +190,7 @@ var faults = map[string]struct {
 func TestWorker_waits_for_coins(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		f.exchange.Deposit("BTC", "-0.9999")
-		inv := f.paid()
+		inv := f.createPaid()
 		f.settle(3 * 24 * time.Hour)
 		f.want(inv.ID, "BTC", "waiting low_balance sold 0 of 0.00065379 for 0 fee 0 in 0")
 		f.exchange.Deposit("BTC", "0.5")
@@ -198,30 +198,30 @@ func TestWorker_waits_for_coins(t *testing.T) {
 		f.want(inv.ID, "BTC", sold)
 
 		f.exchange.Deposit("BTC", "-0.499")
-		lateID := f.paid()
+		late := f.createPaid()
 		f.settle(8 * 24 * time.Hour)
-		if got := describe(f.sale(lateID.ID, "BTC")); got != "failed low_balance sold 0 of 0.00065379 for 0 fee 0 in 0" {
+		if got := describe(f.sale(late.ID, "BTC")); got != "failed low_balance sold 0 of 0.00065379 for 0 fee 0 in 0" {
 			t.Errorf("after a week: got %s", got)
 		}
-		if types, _ := f.events(lateID.ID); len(types) != 1 || types[0] != invoice.EventSaleFailed {
+		if types, _ := f.events(late.ID); len(types) != 1 || types[0] != invoice.EventSaleFailed {
 			t.Errorf("events %v", types)
 		}
 		f.exchange.Deposit("BTC", "0.5")
-		if _, err := f.resolver().Retry(t.Context(), lateID.ID, "BTC", false); err != nil {
+		if _, err := f.resolver().Retry(t.Context(), late.ID, "BTC", false); err != nil {
 			t.Fatal(err)
 		}
 		f.settle(time.Minute)
-		if got := describe(f.sale(lateID.ID, "BTC")); got != sold {
+		if got := describe(f.sale(late.ID, "BTC")); got != sold {
 			t.Errorf("got %s", got)
 		}
-		f.checkNotOversold(inv.ID, lateID.ID)
+		f.checkNotOversold(inv.ID, late.ID)
 	})
 }
 
 func TestWorker_waits_for_the_price(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		f.exchange.Bid("BTC", "84691.59") // a cent below 2 % under the rate
-		inv := f.paid()
+		inv := f.createPaid()
 		f.settle(24 * time.Hour)
 		f.want(inv.ID, "BTC", "waiting price sold 0 of 0.00065379 for 0 fee 0 in 0")
 		f.exchange.Bid("BTC", "84691.60")
@@ -279,13 +279,13 @@ func TestWorker_skips_amounts_that_are_too_small(t *testing.T) {
 
 func TestWorker_does_not_sell_while_the_account_is_off(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		f.exchange.Next(f.place(), exchangetest.DropAfter)
-		started, ctx := f.paid(), t.Context()
+		f.exchange.Next(f.placeCall(), exchangetest.DropAfter)
+		started, ctx := f.createPaid(), t.Context()
 		f.step()
 		if _, err := f.accounts.Switch(ctx, "m", false); err != nil {
 			t.Fatal(err)
 		}
-		waiting := f.paid()
+		waiting := f.createPaid()
 		f.settle(time.Hour)
 		f.want(waiting.ID, "BTC", "waiting  sold 0 of 0.00065379 for 0 fee 0 in 0")
 		f.want(started.ID, "BTC", sold) // the outcome of an open order is still determined
@@ -305,12 +305,12 @@ func TestRun_sells_and_ends(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- f.worker.Run(ctx) }()
-		inv := f.paid()
+		inv := f.createPaid()
 		f.clock.Advance(5 * time.Second)
 		f.want(inv.ID, "BTC", sold)
 		// Run returns although the exchange does not answer. The outcome of the order is determined later.
-		f.exchange.Next(f.place(), exchangetest.HangAfter)
-		next := f.paid()
+		f.exchange.Next(f.placeCall(), exchangetest.HangAfter)
+		next := f.createPaid()
 		f.clock.Advance(3 * time.Second)
 		cancel()
 		if err := <-done; err != nil {
@@ -330,7 +330,7 @@ func TestRun_sells_and_ends(t *testing.T) {
 // An invoice whose stored row is damaged does not hold back the sales of others, and is reported once.
 func TestWorker_skips_an_invoice_that_cannot_be_read(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		broken, other := f.paid(), f.paid()
+		broken, other := f.createPaid(), f.createPaid()
 		storagetest.Exec(t, f.url, "UPDATE invoices SET quotes = '{' WHERE id = $1", broken.ID)
 		var faults []error
 		for range 100 {

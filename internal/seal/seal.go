@@ -71,8 +71,8 @@ func (b *Box) Open(purpose, sealed string) ([]byte, error) {
 	return plain, nil
 }
 
-// MAC returns a message authentication code of fields for a purpose, which only the master key can
-// make.
+// MAC returns a message authentication code of fields for a purpose. Computing it needs the master
+// key.
 func (b *Box) MAC(purpose string, fields ...string) string {
 	return base64.RawURLEncoding.EncodeToString(b.sum(purpose, fields))
 }
@@ -83,8 +83,8 @@ func (b *Box) Check(mac, purpose string, fields ...string) bool {
 	return err == nil && hmac.Equal(sum, b.sum(purpose, fields))
 }
 
-// sum writes the length before each text, so that two different lists of fields never give the same
-// input.
+// sum returns the MAC as bytes. Each text is preceded by its length, so that two different lists of
+// fields never give the same input.
 func (b *Box) sum(purpose string, fields []string) []byte {
 	h := hmac.New(sha256.New, b.macKey)
 	for _, text := range append([]string{purpose}, fields...) {

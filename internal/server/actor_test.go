@@ -16,7 +16,7 @@ func TestActor_is_the_key_of_a_call(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	s := f.useStorage()
-	change := func(id string, edit func(*merchant.Key)) audit.Actor {
+	changeTheme := func(id string, edit func(*merchant.Key)) audit.Actor {
 		t.Helper()
 		k := f.merchants.keys[publicKey("live")]
 		k.ID, k.Key, k.Secret = id, publicKey(id), "secret of "+id
@@ -33,9 +33,9 @@ func TestActor_is_the_key_of_a_call(t *testing.T) {
 		return entries[0].Actor
 	}
 	got := []audit.Actor{
-		change("plain", func(*merchant.Key) {}),
-		change("labelled", func(k *merchant.Key) { k.Label = "web shop" }),
-		change("builtin", func(k *merchant.Key) { k.Builtin = true }),
+		changeTheme("plain", func(*merchant.Key) {}),
+		changeTheme("labelled", func(k *merchant.Key) { k.Label = "web shop" }),
+		changeTheme("builtin", func(k *merchant.Key) { k.Builtin = true }),
 	}
 	want := []audit.Actor{
 		{Kind: audit.Key, ID: "plain", Name: publicKey("plain"), Address: "192.0.2.1"},

@@ -24,6 +24,7 @@ import (
 )
 
 const (
+	// maxBody is the maximum size of the body of a request, in bytes.
 	maxBody = 64 << 10
 	// timestampWindow is the largest difference between a timestamp and the server's clock.
 	timestampWindow = 300 * time.Second
@@ -173,7 +174,7 @@ func (s *server) verify(r *http.Request, secret string, body []byte, requestSign
 		return "", err
 	}
 	if requestSigned || len(r.Header.Values(api.HeaderTimestamp)) > 0 || len(r.Header.Values(api.HeaderNonce)) > 0 {
-		return s.verifyOwn(r, secret, body, presented)
+		return s.verifyRequest(r, secret, body, presented)
 	}
 	if !signature.VerifyBody(secret, body, presented) {
 		return "", errBadSignature
@@ -181,8 +182,8 @@ func (s *server) verify(r *http.Request, secret string, body []byte, requestSign
 	return "", nil
 }
 
-// verifyOwn checks a signature over the whole request. It does not use up the nonce; see useNonce.
-func (s *server) verifyOwn(r *http.Request, secret string, body []byte, presented string) (nonce string, err error) {
+// verifyRequest checks a signature over the whole request. It does not use up the nonce; see useNonce.
+func (s *server) verifyRequest(r *http.Request, secret string, body []byte, presented string) (nonce string, err error) {
 	timestamp, err := header(r, api.HeaderTimestamp, errNoTimestamp, errBadTimestamp)
 	if err != nil {
 		return "", err

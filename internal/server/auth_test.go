@@ -15,7 +15,8 @@ import (
 
 const minimalBody = `{"amount":1,"fiat_currency":"EUR"}`
 
-func create(m message) message {
+// creation returns m as a request to create an invoice, with minimalBody if it has no body.
+func creation(m message) message {
 	m.method, m.target = "POST", "/api/v2/invoice/new"
 	if m.body == "" {
 		m.body = minimalBody
@@ -23,7 +24,10 @@ func create(m message) message {
 	return m
 }
 
-func set(name, value string) http.Header { return http.Header{http.CanonicalHeaderKey(name): {value}} }
+// headerWith returns a header with one value.
+func headerWith(name, value string) http.Header {
+	return http.Header{http.CanonicalHeaderKey(name): {value}}
+}
 
 func TestAuth_checks_the_scheme_of_the_API_family(t *testing.T) {
 	t.Parallel()
@@ -58,7 +62,7 @@ func TestAuth_checks_the_scheme_of_the_API_family(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := f.request(create(message{key: "all"}))
+			r := f.request(creation(message{key: "all"}))
 			test.change(r.Header)
 			response := f.serve(r)
 			if test.status == http.StatusOK {
@@ -79,7 +83,7 @@ func TestAuth_accepts_the_published_vector(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.merchants.keys[publicKey("vector")] = merchant.Key{ID: "vector", Key: publicKey("vector"), Secret: "AbCdEfG123456", Scopes: merchant.AllScopes}
-	r := f.request(create(message{body: `{"currency":"BTC","foreign_id":"123456"}`}))
+	r := f.request(creation(message{body: `{"currency":"BTC","foreign_id":"123456"}`}))
 	r.Header.Set(api.HeaderKey, publicKey("vector"))
 	r.Header.Set(api.HeaderSignature, "03c25fcf7cd35e7d995e402cd5d51edd72d48e1471e865907967809a0c189ba55b90815f20e2bb10f82c7a9e9d865546fda58989c2ae9e8e2ff7bc29195fa1ec")
 	checkRefused(t, f.serve(r), http.StatusBadRequest, "unknown_field") // the signature is valid; the fields are those of another call
@@ -117,11 +121,11 @@ func TestAuth_checks_the_scheme_of_Chequer(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := parts{timestamp: at(0), nonce: "nonce" + strings.Map(letters, name) + "0123456789", method: "POST", target: "/shop/api/v2/invoice/new", body: minimalBody}
+			p := parts{timestamp: at(0), nonce: "nonce" + strings.Map(keepLetter, name) + "0123456789", method: "POST", target: "/shop/api/v2/invoice/new", body: minimalBody}
 			if test.sign != nil {
 				test.sign(&p)
 			}
-			r := f.request(create(message{}))
+			r := f.request(creation(message{}))
 			r.Header.Set(api.HeaderKey, publicKey("all"))
 			r.Header.Set(api.HeaderTimestamp, p.timestamp)
 			r.Header.Set(api.HeaderNonce, p.nonce)
@@ -145,7 +149,8 @@ func TestAuth_checks_the_scheme_of_Chequer(t *testing.T) {
 	}
 }
 
-func letters(r rune) rune {
+// keepLetter is a mapping for strings.Map that keeps only lower-case letters.
+func keepLetter(r rune) rune {
 	if r >= 'a' && r <= 'z' {
 		return r
 	}
@@ -156,7 +161,7 @@ func TestAuth_signs_the_target_as_it_was_sent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	for _, target := range []string{"//api//v2/invoice/new", "/api/v2/invoice/new?x=%20", "/v2/invoice/new"} {
-		response := f.send(message{method: "POST", target: target, key: "all", body: minimalBody, own: true})
+		response := f.send(message{method: "POST", target: target, key: "all", body: minimalBody, signRequest: true})
 		if response.StatusCode != http.StatusOK {
 			t.Errorf("%s: answer %d: %s", target, response.StatusCode, read(t, response))
 		}
@@ -167,13 +172,13 @@ func TestAuth_accepts_a_nonce_once(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	id := f.create(t, "all", minimalBody)
-	m := create(message{key: "all", own: true, nonce: "0123456789abcdef"})
+	m := creation(message{key: "all", signRequest: true, nonce: "0123456789abcdef"})
 	if response := f.send(m); response.StatusCode != http.StatusOK {
 		t.Fatalf("answer %d: %s", response.StatusCode, read(t, response))
 	}
 	checkRefused(t, f.send(m), http.StatusForbidden, "bad_nonce_header")
 
-	m.nonce, m.header = "0123456789abcdeg", set(api.HeaderIdempotencyKey, "order-1")
+	m.nonce, m.header = "0123456789abcdeg", headerWith(api.HeaderIdempotencyKey, "order-1")
 	first, second := read(t, f.send(m)), read(t, f.send(m))
 	if first != second || !strings.Contains(first, "foreign_id") {
 		t.Errorf("answer to a retry with the same idempotency key = %s, want %s", second, first)
@@ -181,19 +186,19 @@ func TestAuth_accepts_a_nonce_once(t *testing.T) {
 	m.header = nil
 	checkRefused(t, f.send(m), http.StatusForbidden, "bad_nonce_header")
 
-	readAgain := message{method: "GET", target: "/api/v2/invoices/" + id, key: "all", own: true, nonce: "0123456789abcdeh"}
+	readAgain := message{method: "GET", target: "/api/v2/invoices/" + id, key: "all", signRequest: true, nonce: "0123456789abcdeh"}
 	for range 2 { // reads do not use up the nonce
 		if response := f.send(readAgain); response.StatusCode != http.StatusOK {
 			t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
 		}
 	}
-	simulate := message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", own: true, nonce: "0123456789abcdei", body: `{"action":"under"}`}
+	simulate := message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", signRequest: true, nonce: "0123456789abcdei", body: `{"action":"under"}`}
 	if response := f.send(simulate); response.StatusCode != http.StatusOK {
 		t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
 	}
 	checkRefused(t, f.send(simulate), http.StatusForbidden, "bad_nonce_header")
-	if acts := f.simnet.done(); len(acts) != 1 {
-		t.Errorf("actions = %v, want one", acts)
+	if actions := f.simnet.takeActions(); len(actions) != 1 {
+		t.Errorf("actions = %v, want one", actions)
 	}
 }
 
@@ -210,26 +215,26 @@ func TestAuth_enforces_scopes(t *testing.T) {
 		{"create may create", "create", "POST", "/api/v2/invoice/new", minimalBody, 200, ""},
 		{"read may not create", "read", "POST", "/api/v2/invoice/new", minimalBody, 403, "key_may_not"},
 		{"page may not create", "page", "POST", "/api/v2/invoice/new", minimalBody, 403, "key_may_not"},
-		{"read reads its own", "read", "GET", "/api/v2/invoices/" + test, "", 200, ""},
+		{"read reads an invoice of its shop", "read", "GET", "/api/v2/invoices/" + test, "", 200, ""},
 		{"read does not read another mode", "read", "GET", "/api/v2/invoices/" + live, "", 404, "invoice_not_found"},
-		{"live does not read test", "liveread", "GET", "/api/v2/invoices/" + test, "", 404, "invoice_not_found"},
-		{"read does not read another shop's", "other", "GET", "/api/v2/invoices/" + test, "", 404, "invoice_not_found"},
-		{"page reads every test", "page", "GET", "/api/v2/invoices/" + test, "", 200, ""},
-		{"page reads every live", "page", "GET", "/api/v2/invoices/" + live, "", 200, ""},
+		{"liveread does not read a test invoice", "liveread", "GET", "/api/v2/invoices/" + test, "", 404, "invoice_not_found"},
+		{"read does not read an invoice of another shop", "other", "GET", "/api/v2/invoices/" + test, "", 404, "invoice_not_found"},
+		{"page reads a test invoice", "page", "GET", "/api/v2/invoices/" + test, "", 200, ""},
+		{"page reads a live invoice", "page", "GET", "/api/v2/invoices/" + live, "", 200, ""},
 		{"page needs the exact id", "page", "GET", "/api/v2/invoices/" + test[:31], "", 404, "invoice_not_found"},
 		{"page does not read an invalid id", "page", "GET", "/api/v2/invoices/%00", "", 404, "invoice_not_found"},
 		{"create may not read", "create", "GET", "/api/v2/invoices/" + test, "", 403, "key_may_not"},
-		{"page simulates test", "page", "POST", "/api/v2/test/invoices/" + test + "/simulate", simulation, 200, ""},
-		{"page does not simulate live", "page", "POST", "/api/v2/test/invoices/" + live + "/simulate", simulation, 403, "live_invoice"},
-		{"admin simulates its own", "admin", "POST", "/api/v2/test/invoices/" + test + "/simulate", simulation, 200, ""},
-		{"admin does not simulate another's", "other", "POST", "/api/v2/test/invoices/" + test + "/simulate", simulation, 404, "invoice_not_found"},
-		{"a live admin does not simulate test", "liveread", "POST", "/api/v2/test/invoices/" + test + "/simulate", simulation, 404, "invoice_not_found"},
-		{"a live admin does not simulate live", "liveread", "POST", "/api/v2/test/invoices/" + live + "/simulate", simulation, 403, "live_invoice"},
+		{"page simulates a test invoice", "page", "POST", "/api/v2/test/invoices/" + test + "/simulate", simulation, 200, ""},
+		{"page does not simulate a live invoice", "page", "POST", "/api/v2/test/invoices/" + live + "/simulate", simulation, 403, "live_invoice"},
+		{"admin simulates an invoice of its shop", "admin", "POST", "/api/v2/test/invoices/" + test + "/simulate", simulation, 200, ""},
+		{"admin does not simulate an invoice of another shop", "other", "POST", "/api/v2/test/invoices/" + test + "/simulate", simulation, 404, "invoice_not_found"},
+		{"a live admin does not simulate a test invoice", "liveread", "POST", "/api/v2/test/invoices/" + test + "/simulate", simulation, 404, "invoice_not_found"},
+		{"a live admin does not simulate a live invoice", "liveread", "POST", "/api/v2/test/invoices/" + live + "/simulate", simulation, 403, "live_invoice"},
 		{"read may not simulate", "read", "POST", "/api/v2/test/invoices/" + test + "/simulate", simulation, 403, "key_may_not"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			response := f.send(message{method: test.method, target: test.target, key: test.key, body: test.body, own: true})
+			response := f.send(message{method: test.method, target: test.target, key: test.key, body: test.body, signRequest: true})
 			if test.status == http.StatusOK {
 				if response.StatusCode != http.StatusOK {
 					t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
@@ -300,14 +305,14 @@ func TestServer_limits_the_body_size(t *testing.T) {
 		head := `{"amount":1,"fiat_currency":"EUR"`
 		return head + strings.Repeat(" ", size-len(head)-1) + "}"
 	}
-	if response := f.send(create(message{key: "all", body: sized(64 << 10)})); response.StatusCode != http.StatusOK {
+	if response := f.send(creation(message{key: "all", body: sized(64 << 10)})); response.StatusCode != http.StatusOK {
 		t.Errorf("64 KiB: answer %d: %s", response.StatusCode, read(t, response))
 	}
-	checkRefused(t, f.send(create(message{key: "all", body: sized(64<<10 + 1)})), 413, "body_too_large")
-	r := f.request(create(message{key: "all", body: sized(64<<10 + 1)}))
+	checkRefused(t, f.send(creation(message{key: "all", body: sized(64<<10 + 1)})), 413, "body_too_large")
+	r := f.request(creation(message{key: "all", body: sized(64<<10 + 1)}))
 	r.ContentLength = -1 // chunked
 	checkRefused(t, f.serve(r), 413, "body_too_large")
-	r = f.request(create(message{key: "all"}))
+	r = f.request(creation(message{key: "all"}))
 	r.Body = failing{}
 	checkRefused(t, f.serve(r), 400, "unreadable_body")
 }
@@ -316,7 +321,7 @@ func TestServer_hides_internal_errors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.merchants.err = errors.New("dial tcp 10.0.0.7:5432: password of chequer is wrong")
-	if text := checkRefused(t, f.send(create(message{key: "all"})), 500, "internal_error"); text != "Internal error" {
+	if text := checkRefused(t, f.send(creation(message{key: "all"})), 500, "internal_error"); text != "Internal error" {
 		t.Errorf("message %q", text)
 	}
 	if log := f.log.String(); !strings.Contains(log, "authenticate: dial tcp") || !strings.Contains(log, "route=/shop/api/v2/invoice/new") {
@@ -327,7 +332,7 @@ func TestServer_hides_internal_errors(t *testing.T) {
 func TestServer_survives_a_panic(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	r := f.request(create(message{key: "all"}))
+	r := f.request(creation(message{key: "all"}))
 	r.Body = panicking{}
 	checkRefused(t, f.serve(r), 500, "internal_error")
 }

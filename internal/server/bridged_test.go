@@ -41,12 +41,12 @@ func TestResource_shows_a_payment_in_a_bridged_token(t *testing.T) {
 	if body := string(wire.Event(inv, invoice.Event{})); !strings.Contains(body, `"exceptions":["wrong_asset"]`) || !strings.Contains(body, `"crypto_currency":"EURBC"`) {
 		t.Errorf("the event lacks the payment: %s", body)
 	}
-	sheet := read(t, f.send(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "all", own: true}))
+	sheet := read(t, f.send(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "all", signRequest: true}))
 	if !strings.Contains(sheet, ",created,wrong_asset,3,EUR,0,3,0,") {
 		t.Errorf("the export lacks the payment:\n%s", sheet)
 	}
 	const refundAddress = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-	answer := f.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/refund-address", key: "page", own: true, body: `{"currency":"EURBC","address":"` + refundAddress + `"}`})
+	answer := f.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/refund-address", key: "page", signRequest: true, body: `{"currency":"EURBC","address":"` + refundAddress + `"}`})
 	text := read(t, answer)
 	if err := json.Unmarshal([]byte(text), &r); err != nil || answer.StatusCode != http.StatusOK || r.RefundCurrency != "EURBC" || r.RefundAddress != refundAddress {
 		t.Errorf("refund address: answer %d: %s", answer.StatusCode, text)
@@ -65,7 +65,7 @@ func TestCreate_offers_no_bridged_token(t *testing.T) {
 			t.Errorf("%s has the bridged versions %v", m.CryptoCurrency, m.Bridged)
 		}
 	}
-	answer := f.send(create(message{key: "all", body: `{"amount":1,"fiat_currency":"EUR","payment_methods":["EURBC"]}`}))
+	answer := f.send(creation(message{key: "all", body: `{"amount":1,"fiat_currency":"EUR","payment_methods":["EURBC"]}`}))
 	if code := answer.Header.Get(api.HeaderErrorCode); answer.StatusCode != http.StatusBadRequest || code != "invalid_payment_methods" {
 		t.Errorf("request for a bridged token: answer %d, %s", answer.StatusCode, code)
 	}

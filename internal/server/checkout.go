@@ -28,10 +28,10 @@ type checkout struct {
 	order      invoice.Order
 	expires    time.Time        // expiry of the link; zero: none
 	existing   *invoice.Invoice // invoice to which the order leads; nil if one must be created
-	from       origin
+	class      limitClass
 	earlierID  string           // ended invoice of the order that received a payment
 	differing  *invoice.Invoice // invoice of the order with another price and a payment
-	changed    bool             // the page showed another price
+	changed    bool             // the page showed a price that differs from the current price
 	replaces   string           // invoice of the order with another price and no payment
 }
 
@@ -44,35 +44,35 @@ var errNoTerminal = &problem{status: http.StatusNotFound, code: api.CodeTerminal
 
 // readCheckoutLink handles POST links/read: the content of a link. It creates no invoice.
 func (s *server) readCheckoutLink(c echo.Context, k call) error {
-	o, _, err := s.checkout(c, k)
+	link, _, err := s.checkout(c, k)
 	if err != nil {
 		return err
 	}
-	if o.use.Max > 0 {
-		uses, err := s.Links.LinkUses(c.Request().Context(), o.use.Slug)
+	if link.use.Max > 0 {
+		uses, err := s.Links.LinkUses(c.Request().Context(), link.use.Slug)
 		if err != nil {
 			return err
 		}
-		if uses >= o.use.Max {
+		if uses >= link.use.Max {
 			return errLinkUsed
 		}
 	}
-	m, err := s.Merchants.Merchant(c.Request().Context(), o.merchantID)
+	m, err := s.Merchants.Merchant(c.Request().Context(), link.merchantID)
 	if err != nil {
 		return err
 	}
-	style, err := s.themeOf(c.Request().Context(), o.merchantID)
+	style, err := s.themeOf(c.Request().Context(), link.merchantID)
 	if err != nil {
 		return err
 	}
 	answer := api.CheckoutLink{
-		MerchantID: m.ID, MerchantName: m.Name, Theme: style, Mode: string(o.mode), Amount: o.price.digits, FiatCurrency: o.price.code,
-		OrderID: o.terms.OrderID, Description: o.terms.Description, Language: o.terms.Language, EarlierID: o.earlierID,
+		MerchantID: m.ID, MerchantName: m.Name, Theme: style, Mode: string(link.mode), Amount: link.price.digits, FiatCurrency: link.price.code,
+		OrderID: link.terms.OrderID, Description: link.terms.Description, Language: link.terms.Language, EarlierID: link.earlierID,
 	}
-	if o.existing != nil {
-		answer.ForeignID = o.existing.ID
+	if link.existing != nil {
+		answer.ForeignID = link.existing.ID
 	}
-	if other := o.differing; other != nil {
+	if other := link.differing; other != nil {
 		answer.OtherID, answer.OtherStatus = other.ID, string(other.State.Status)
 		answer.OtherAmount, answer.OtherCurrency = other.Terms.Price.String(), other.Terms.Price.Currency().Code
 		answer.OtherReceived = other.State.Paid.String()
@@ -83,47 +83,47 @@ func (s *server) readCheckoutLink(c echo.Context, k call) error {
 // useCheckoutLink handles POST links/pay: the invoice of a link, which is created if there is none. A link
 // with an order has one invoice. Other links have one invoice per idempotency key.
 func (s *server) useCheckoutLink(c echo.Context, k call) error {
-	o, chosen, err := s.checkout(c, k)
+	link, chosen, err := s.checkout(c, k)
 	if err != nil {
 		return err
 	}
 	switch {
-	case o.changed:
+	case link.changed:
 		return errPriceChanged
-	case o.differing != nil:
+	case link.differing != nil:
 		return errOrderPaid
-	case o.existing != nil:
-		return writeJSON(c, http.StatusOK, api.CheckoutInvoice{ForeignID: o.existing.ID})
-	case chosen == "" && o.price.digits == "":
+	case link.existing != nil:
+		return writeJSON(c, http.StatusOK, api.CheckoutInvoice{ForeignID: link.existing.ID})
+	case chosen == "" && link.price.digits == "":
 		return invalid("amount", "is required")
-	case chosen != "" && o.price.digits != "":
+	case chosen != "" && link.price.digits != "":
 		return invalid("amount", "is set by the link and cannot be chosen")
 	case chosen != "":
-		o.price.digits = chosen
+		link.price.digits = chosen
 	}
 	r := invoice.CreateRequest{
-		MerchantID: o.merchantID, Mode: invoice.Mode(o.mode), Terms: o.terms, Order: o.order, DefaultMethods: o.methods.Codes(), Link: o.use, Origin: o.origin,
+		MerchantID: link.merchantID, Mode: invoice.Mode(link.mode), Terms: link.terms, Order: link.order, DefaultMethods: link.methods.Codes(), Link: link.use, Origin: link.origin,
 	}
-	if o.order.IsZero() {
-		if r.Key, err = o.key(c.Request()); err != nil {
+	if link.order.IsZero() {
+		if r.Key, err = link.key(c.Request()); err != nil {
 			return err
 		}
 	}
-	if err := s.withdraw(c.Request().Context(), o.replaces); err != nil {
+	if err := s.withdraw(c.Request().Context(), link.replaces); err != nil {
 		return err
 	}
-	inv, err := s.create(c.Request().Context(), k, r, o.price, o.from)
+	inv, err := s.create(c.Request().Context(), k, r, link.price, link.class)
 	if err != nil {
 		return err
 	}
-	if !o.order.IsZero() && !inv.Terms.Price.Equal(o.order.Price) { // created by a concurrent request
+	if !link.order.IsZero() && !inv.Terms.Price.Equal(link.order.Price) { // created by a concurrent request
 		return errRunning
 	}
 	return writeJSON(c, http.StatusOK, api.CheckoutInvoice{ForeignID: inv.ID})
 }
 
 // key returns the idempotency key of a request to pay by a link without an order. The price is part
-// of it, so that a link with another price creates another invoice.
+// of the key, so that a link with another price creates another invoice.
 func (c checkout) key(r *http.Request) (invoice.IdempotencyKey, error) {
 	token, err := idempotencyKey(r)
 	if err != nil {
@@ -150,46 +150,46 @@ func (s *server) withdraw(ctx context.Context, id string) error {
 
 // checkout returns the content of the link that a page asks about, and the amount that the shopper
 // chose, if any.
-func (s *server) checkout(c echo.Context, k call) (o checkout, chosen string, err error) {
+func (s *server) checkout(c echo.Context, k call) (link checkout, chosen string, err error) {
 	r, err := request[api.CheckoutRequest](c, k)
 	if err != nil {
-		return o, "", err
+		return link, "", err
 	}
 	ctx := c.Request().Context()
 	identifiers := 0
-	for _, link := range []string{r.Slug, r.Query, r.Terminal} {
-		if link != "" {
+	for _, identifier := range []string{r.Slug, r.Query, r.Terminal} {
+		if identifier != "" {
 			identifiers++
 		}
 	}
 	switch {
 	case identifiers != 1:
-		return o, "", badRequest("invalid_link", "Exactly one of slug, query and terminal is required")
+		return link, "", badRequest("invalid_link", "Exactly one of slug, query and terminal is required")
 	case r.Terminal == "" && r.OrderID != "":
-		return o, "", invalid("order_id", "is accepted for a terminal only")
+		return link, "", invalid("order_id", "is accepted for a terminal only")
 	case r.Terminal == "" && r.Note != "":
-		return o, "", invalid("note", "is accepted for a terminal only")
+		return link, "", invalid("note", "is accepted for a terminal only")
 	case r.Terminal != "":
-		o, err = s.terminalCheckout(ctx, k, r)
+		link, err = s.terminalCheckout(ctx, k, r)
 	case r.Slug != "":
-		o, err = s.slugCheckout(ctx, k, r.Slug)
-		o.changed = err == nil && s.priceChanged(o, r)
+		link, err = s.slugCheckout(ctx, k, r.Slug)
+		link.changed = err == nil && s.priceChanged(link, r)
 	default:
-		o, err = s.signedCheckout(ctx, k, r.Query)
+		link, err = s.signedCheckout(ctx, k, r.Query)
 	}
-	return o, r.Amount, err
+	return link, r.Amount, err
 }
 
 // priceChanged reports whether the page of a link showed a price that differs from the current price.
-func (s *server) priceChanged(o checkout, r api.CheckoutRequest) bool {
+func (s *server) priceChanged(link checkout, r api.CheckoutRequest) bool {
 	if r.ShownAmount == "" {
 		return false
 	}
 	shown, err := s.Prices.Parse(r.ShownAmount, r.ShownCurrency)
-	if err != nil || o.price.digits == "" {
+	if err != nil || link.price.digits == "" {
 		return true
 	}
-	now, err := s.Prices.Parse(o.price.digits, o.price.code)
+	now, err := s.Prices.Parse(link.price.digits, link.price.code)
 	return err != nil || !shown.Equal(now)
 }
 
@@ -204,20 +204,20 @@ func (s *server) slugCheckout(ctx context.Context, k call, slug string) (checkou
 	}
 	return checkout{
 		methods: l.Methods, use: invoice.LinkUse{Slug: l.Slug, Max: l.MaxUses},
-		namespace: linkKeys, source: "slug " + l.Slug, origin: invoice.Origin{Kind: invoice.FromLink, ID: l.Slug}, from: published, merchantID: l.MerchantID, mode: l.Mode, price: requestedPrice{digits: l.Amount, code: l.Currency},
+		namespace: linkKeys, source: "slug " + l.Slug, origin: invoice.Origin{Kind: invoice.FromLink, ID: l.Slug}, class: published, merchantID: l.MerchantID, mode: l.Mode, price: requestedPrice{digits: l.Amount, code: l.Currency},
 		terms: invoice.Terms{
 			Description: l.Description, Language: l.Language, URLSuccess: l.URLSuccess, URLFailure: l.URLFailure,
 		},
 	}, err
 }
 
-// followOrder sets the fields of o that depend on the newest invoice of its order. A new invoice may be
+// followOrder sets the fields of link that depend on the newest invoice of its order. A new invoice may be
 // created if that invoice has expired or was declined, or if it has another price and no payment.
-func (s *server) followOrder(ctx context.Context, o *checkout) error {
-	if o.order.IsZero() {
+func (s *server) followOrder(ctx context.Context, link *checkout) error {
+	if link.order.IsZero() {
 		return nil
 	}
-	newest, err := s.Invoices.Ordered(ctx, o.order)
+	newest, err := s.Invoices.Ordered(ctx, link.order)
 	if errors.Is(err, invoice.ErrNotFound) {
 		return nil
 	}
@@ -228,21 +228,21 @@ func (s *server) followOrder(ctx context.Context, o *checkout) error {
 	hasPayment := newest.State.Status != invoice.Created || len(newest.Payments()) > 0
 	switch {
 	case hasEnded:
-		o.order.After = newest.ID
+		link.order.After = newest.ID
 		if len(newest.Payments()) > 0 {
-			o.earlierID = newest.ID
+			link.earlierID = newest.ID
 		}
-	case newest.Terms.Price.Equal(o.order.Price):
-		o.existing = newest
+	case newest.Terms.Price.Equal(link.order.Price):
+		link.existing = newest
 	case hasPayment:
-		o.differing = newest
+		link.differing = newest
 	default:
-		o.order.After, o.replaces = newest.ID, newest.ID
+		link.order.After, link.replaces = newest.ID, newest.ID
 	}
 	return nil
 }
 
-// terminalCheckout returns the content of the link of a terminal, whose user enters the amount.
+// terminalCheckout returns the content of the link of a terminal, where the seller enters the amount.
 func (s *server) terminalCheckout(ctx context.Context, k call, r api.CheckoutRequest) (checkout, error) {
 	t, err := s.Terminals.Find(ctx, r.Terminal)
 	if errors.Is(err, merchant.ErrNotFound) || err == nil && !k.serves(t.MerchantID) {

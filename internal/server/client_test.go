@@ -31,9 +31,9 @@ func TestClient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, nil)
-			base, carrier := transport(t, f.handler)
+			base, roundTripper := transport(t, f.handler)
 			connect := func(id string) *client.Client {
-				c, err := client.New(client.Config{BaseURL: base, Transport: carrier, Key: publicKey(id), Secret: "secret of " + id, Now: f.now})
+				c, err := client.New(client.Config{BaseURL: base, Transport: roundTripper, Key: publicKey(id), Secret: "secret of " + id, Now: f.now})
 				if err != nil {
 					t.Fatal(err)
 				}

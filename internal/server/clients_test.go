@@ -23,7 +23,7 @@ import (
 // familyClient imitates a public client of the API family: it builds the two requests and reads the answers.
 // It shares no code with that client.
 type familyClient struct {
-	base    string // as its user configures it
+	suffix  string // of the base address, as a user of the client configures it
 	timeout time.Duration
 	create  func(base string) (url, sent, signed string)
 	headers http.Header // of both requests
@@ -85,7 +85,7 @@ func familyClients() map[string]familyClient {
 		// A base address that ends with a slash, members in the order in which they were written, a
 		// charset, an empty signature on status, and success recognised by the text "expired_at".
 		"like Node": {
-			base: "/",
+			suffix: "/",
 			create: func(base string) (string, string, string) {
 				body := `{"url_success":"https://shop.example/ok","fiat_currency":"EUR","allow_paid_expired":false,"amount":0.1}`
 				return base + "/api/v2/invoice/new", body, body
@@ -141,7 +141,7 @@ func readStrictly(_ int, body string) error {
 	if err := json.Unmarshal([]byte(body), &invoice); err != nil {
 		return err
 	}
-	if err := members(invoice, "foreign_id", "status", "expired_at", "client_amount", "client_currency", "addresses"); err != nil {
+	if err := checkMembers(invoice, "foreign_id", "status", "expired_at", "client_amount", "client_currency", "addresses"); err != nil {
 		return err
 	}
 	var addresses []map[string]json.RawMessage
@@ -149,14 +149,15 @@ func readStrictly(_ int, body string) error {
 		return fmt.Errorf("addresses %s: %w", invoice["addresses"], err)
 	}
 	for _, a := range addresses {
-		if err := members(a, "address", "expected_amount", "crypto_currency", "rate_usd", "rate_eur"); err != nil {
+		if err := checkMembers(a, "address", "expected_amount", "crypto_currency", "rate_usd", "rate_eur"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func members(object map[string]json.RawMessage, names ...string) error {
+// checkMembers returns an error if an object has not exactly the given members, or if one of them is null.
+func checkMembers(object map[string]json.RawMessage, names ...string) error {
 	for _, name := range names {
 		if value, present := object[name]; !present || string(value) == "null" {
 			return fmt.Errorf("%s is missing", name)
@@ -178,9 +179,9 @@ func TestClients(t *testing.T) {
 			f := newFixture(t, nil)
 			f.config.Prices = merchant.NewPrices(nil, "100000000")
 			f.restart()
-			listening := httptest.NewServer(f.handler)
-			t.Cleanup(listening.Close)
-			base := listening.URL + "/shop" + c.base
+			httpServer := httptest.NewServer(f.handler)
+			t.Cleanup(httpServer.Close)
+			base := httpServer.URL + "/shop" + c.suffix
 
 			created := c.post(t, base)
 			var inv api.Invoice
@@ -235,6 +236,7 @@ func (c familyClient) checkFails(t *testing.T, base, id string) {
 	}
 }
 
+// checkAccepted checks that the client and the strictest client read an answer as an invoice.
 func (c familyClient) checkAccepted(t *testing.T, status int, body string) {
 	t.Helper()
 	if err := c.read(status, body); err != nil || status != http.StatusOK {
@@ -283,7 +285,7 @@ func (c familyClient) do(t *testing.T, method, url, body string, headers http.He
 func TestClients_small_doubles_are_refused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	response := f.send(create(message{key: "all", body: `{"amount":5.0E-4,"fiat_currency":"EUR"}`}))
+	response := f.send(creation(message{key: "all", body: `{"amount":5.0E-4,"fiat_currency":"EUR"}`}))
 	if text := checkRefused(t, response, 400, "invalid_amount"); text != "amount must have at most 2 decimals in EUR" {
 		t.Errorf("message %q", text)
 	}
@@ -305,12 +307,12 @@ func TestClients_bodies_are_not_canonicalised(t *testing.T) {
 		"nothing":                ``,
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := f.request(create(message{key: "all", body: sent}))
+			r := f.request(creation(message{key: "all", body: sent}))
 			r.Header.Set(api.HeaderSignature, familySign(signed))
 			checkRefused(t, f.serve(r), http.StatusForbidden, "bad_signature_header")
 		})
 	}
-	r := f.request(create(message{key: "all", body: `{"amount": 1`})) // does not compact
+	r := f.request(creation(message{key: "all", body: `{"amount": 1`})) // does not compact
 	r.Header.Set(api.HeaderSignature, familySign(`{"amount":1`))
 	checkRefused(t, f.serve(r), http.StatusForbidden, "bad_signature_header")
 }
@@ -320,8 +322,8 @@ func TestClients_bodies_are_not_canonicalised(t *testing.T) {
 func TestClients_expect_100_continue(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	listening := httptest.NewServer(f.handler)
-	t.Cleanup(listening.Close)
+	httpServer := httptest.NewServer(f.handler)
+	t.Cleanup(httpServer.Close)
 	for _, test := range []struct {
 		name, target string
 		length       int
@@ -334,7 +336,7 @@ func TestClients_expect_100_continue(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			connection, err := net.Dial("tcp", listening.Listener.Addr().String())
+			connection, err := net.Dial("tcp", httpServer.Listener.Addr().String())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -397,7 +399,7 @@ func TestClients_forwarded_headers_are_ignored(t *testing.T) {
 			t.Errorf("answer %s", text)
 		}
 	}
-	if refused != 98 {
+	if refused != 98 { // a burst of two
 		t.Errorf("%d of 100 calls were refused, want 98", refused)
 	}
 }

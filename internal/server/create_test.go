@@ -87,7 +87,7 @@ func TestCreate_accepts_an_enabled_currency(t *testing.T) {
 	golden(t, "invoice_new_jpy.json", read(t, response))
 	id := "inv00000000000000000000000000001"
 	f.simulateAction(t, id, `{"action":"exact"}`)
-	golden(t, "resource_jpy.json", read(t, f.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", own: true})))
+	golden(t, "resource_jpy.json", read(t, f.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", signRequest: true})))
 	events := f.storage.Events()
 	golden(t, "event_jpy.json", string(events[len(events)-1].Body))
 }
@@ -143,7 +143,7 @@ func TestCreate_stores_the_extension_fields(t *testing.T) {
 	id := f.create(t, "all", `{"amount":"10","fiat_currency":"EUR","url_success":"https://shop.example/ok?a=1&b=2","url_failure":"http://localhost:8080/no",
 		"allow_paid_expired":true,"disable_convert":true,"order_id":"Bestellung 7","description":"Zwei Tassen","metadata":{"a":"1"},
 		"language":"de-CH","expires_in":3600,"payment_methods":["EURC-BASE","BTC"]}`)
-	response := f.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", own: true})
+	response := f.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", signRequest: true})
 	golden(t, "resource_full.json", read(t, response))
 }
 
@@ -205,13 +205,13 @@ func TestCreate_names_the_smallest_amount_that_works(t *testing.T) {
 // Null for an optional field is equal to omitting the field.
 func TestCreate_accepts_null_for_optional_fields(t *testing.T) {
 	t.Parallel()
-	withoutFields := read(t, newFixture(t, nil).send(create(message{key: "all"})))
+	withoutFields := read(t, newFixture(t, nil).send(creation(message{key: "all"})))
 	for _, name := range []string{
 		"url_success", "url_failure", "allow_paid_expired", "disable_convert", "order_id", "description", "metadata", "language",
 		"expires_in", "payment_methods",
 	} {
 		body := `{"amount":1,"` + name + `":null,"fiat_currency":"EUR"}`
-		if got := read(t, newFixture(t, nil).send(create(message{key: "all", body: body}))); got != withoutFields {
+		if got := read(t, newFixture(t, nil).send(creation(message{key: "all", body: body}))); got != withoutFields {
 			t.Errorf("%s null: answer %s, want %s", name, got, withoutFields)
 		}
 	}

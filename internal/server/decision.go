@@ -28,21 +28,21 @@ func (s *server) requote(c echo.Context, k call) error {
 
 // cancel handles POST invoices/{id}/cancel.
 func (s *server) cancel(c echo.Context, k call) error {
-	return decideWith(s, c, k, func(ctx context.Context, inv *invoice.Invoice, _ struct{}) (*invoice.Invoice, error) {
-		return s.Invoices.Cancel(ctx, inv.ID, 0)
+	return decideAsMerchant(s, c, k, func(ctx context.Context, inv *invoice.Invoice, _ struct{}) (*invoice.Invoice, error) {
+		return s.Invoices.Cancel(ctx, inv.ID, 0) // 0: any version
 	})
 }
 
 // accept handles POST invoices/{id}/accept.
 func (s *server) accept(c echo.Context, k call) error {
-	return decideWith(s, c, k, func(ctx context.Context, inv *invoice.Invoice, _ struct{}) (*invoice.Invoice, error) {
-		return s.Invoices.Accept(ctx, inv.ID, k.key.ID, 0)
+	return decideAsMerchant(s, c, k, func(ctx context.Context, inv *invoice.Invoice, _ struct{}) (*invoice.Invoice, error) {
+		return s.Invoices.Accept(ctx, inv.ID, k.key.ID, 0) // 0: any version
 	})
 }
 
-// decideWith carries out the merchant's decision about one of its own invoices, as the body of the request
-// describes it.
-func decideWith[R any](s *server, c echo.Context, k call, do func(context.Context, *invoice.Invoice, R) (*invoice.Invoice, error)) error {
+// decideAsMerchant carries out a decision that only the merchant of an invoice may make. do gets the
+// request in the body of the call.
+func decideAsMerchant[R any](s *server, c echo.Context, k call, do func(context.Context, *invoice.Invoice, R) (*invoice.Invoice, error)) error {
 	r, err := request[R](c, k)
 	if err != nil {
 		return err
@@ -96,13 +96,14 @@ func (s *server) refundAddress(c echo.Context, k call) error {
 		return err
 	}
 	return s.decide(c, k, func(ctx context.Context) (*invoice.Invoice, error) {
-		newer, err := s.Invoices.SetRefundAddress(ctx, inv.ID, pageOf(k), r.Currency, r.Address)
+		newer, err := s.Invoices.SetRefundAddress(ctx, inv.ID, enteredBy(k), r.Currency, r.Address)
 		return newer, explainRefund(err)
 	})
 }
 
-// pageOf returns the page that a key belongs to, as invoice.RefundAddress.By names it.
-func pageOf(k call) string {
+// enteredBy returns the value of invoice.RefundAddress.By for an address that was entered on the pages of
+// a key.
+func enteredBy(k call) string {
 	if k.key.Builtin {
 		return string(invoice.Shopper)
 	}

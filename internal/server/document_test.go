@@ -75,8 +75,8 @@ func forbidOtherFields(s *openapi3.Schema) {
 	}
 }
 
-// documented checks every answer of a handler against the document, and every accepted request.
-func documented(t testing.TB, basePath string, next http.Handler) http.Handler {
+// checkAnswers returns a handler that checks every answer of next against the document, and every accepted request.
+func checkAnswers(t testing.TB, basePath string, next http.Handler) http.Handler {
 	c := loadContract(t)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var sent bytes.Buffer
@@ -147,8 +147,8 @@ func (c *contract) check(r *http.Request, answer *recording) error {
 	if answer.status == 0 {
 		return nil // there was no answer
 	}
-	head := r.Method == http.MethodHead
-	if head {
+	isHead := r.Method == http.MethodHead
+	if isHead {
 		r.Method = http.MethodGet // the document describes HEAD as GET
 	}
 	route, parameters, err := c.router.FindRoute(r)
@@ -156,7 +156,7 @@ func (c *contract) check(r *http.Request, answer *recording) error {
 		route, parameters = c.unknownRoute(r.Method), nil
 	}
 	options := &openapi3filter.Options{
-		IncludeResponseStatus: true, ExcludeResponseBody: head, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
+		IncludeResponseStatus: true, ExcludeResponseBody: isHead, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
 	}
 	input := &openapi3filter.RequestValidationInput{Request: r, PathParams: parameters, Route: route, Options: options}
 	if route.Operation.OperationID != "" && answer.status < 300 {
@@ -198,7 +198,8 @@ func (c *contract) operations() map[string]*openapi3.Operation {
 	return operations
 }
 
-func sorted[V any](m map[string]V) []string {
+// sortedKeys returns the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string {
 	var names []string
 	for name := range m {
 		names = append(names, name)
@@ -207,14 +208,15 @@ func sorted[V any](m map[string]V) []string {
 	return names
 }
 
-var parameterOf = regexp.MustCompile(`:(\w+)`)
+// pathParameter matches a parameter in the path of a route.
+var pathParameter = regexp.MustCompile(`:(\w+)`)
 
 // The routes of the server and the operations of the document are the same.
 func TestDocument_has_every_route(t *testing.T) {
 	t.Parallel()
 	got, heads := map[string]bool{}, map[string]bool{}
 	for _, r := range server.Routes() {
-		path := parameterOf.ReplaceAllString(r.Path, "{$1}")
+		path := pathParameter.ReplaceAllString(r.Path, "{$1}")
 		switch r.Method {
 		case http.MethodHead:
 			heads["GET "+path] = true
@@ -222,7 +224,7 @@ func TestDocument_has_every_route(t *testing.T) {
 			got[r.Method+" "+path] = true
 		}
 	}
-	if diff := cmp.Diff(sorted(got), sorted(loadContract(t).operations())); diff != "" {
+	if diff := cmp.Diff(sortedKeys(got), sortedKeys(loadContract(t).operations())); diff != "" {
 		t.Errorf("routes (-) and document (+):\n%s", diff)
 	}
 	for route := range got {
@@ -246,7 +248,7 @@ func TestDocument_has_the_required_scopes(t *testing.T) {
 			continue
 		}
 		for _, scope := range []string{"create", "read", "page", "admin"} {
-			resp := f.send(message{method: method, target: strings.NewReplacer("{id}", "none", "{event}", "none", "{slug}", "none").Replace(path), key: scope, own: true})
+			resp := f.send(message{method: method, target: strings.NewReplacer("{id}", "none", "{event}", "none", "{slug}", "none").Replace(path), key: scope, signRequest: true})
 			may := resp.Header.Get(api.HeaderErrorCode) != "key_may_not"
 			if want := slices.Contains(scopes, any(scope)); may != want {
 				t.Errorf("%s with a key of scope %s: accepted = %v, the document says %v", name, scope, may, want)
@@ -271,7 +273,7 @@ func (c *contract) codes() map[string]bool {
 // The document lists exactly the codes that the source can put into X-Error-Code.
 func TestDocument_has_every_error_code(t *testing.T) {
 	t.Parallel()
-	if diff := cmp.Diff(sorted(sourceCodes(t)), sorted(loadContract(t).codes())); diff != "" {
+	if diff := cmp.Diff(sortedKeys(sourceCodes(t)), sortedKeys(loadContract(t).codes())); diff != "" {
 		t.Errorf("source (-) and document (+):\n%s", diff)
 	}
 }
@@ -287,12 +289,12 @@ type finder struct {
 func sourceCodes(t *testing.T) map[string]bool {
 	t.Helper()
 	f := finder{constants: map[string]string{}, found: map[string]bool{}}
-	inspect(t, "../api/*.go", f.constant)
-	inspect(t, "../api/*.go", f.rule)
-	inspect(t, "*.go", f.code)
-	inspect(t, "../merchant/*.go", f.code)
-	for _, ofKey := range []string{"invalid_label", "invalid_scopes"} { // the API creates no keys
-		delete(f.found, ofKey)
+	inspect(t, "../api/*.go", f.addConstants)
+	inspect(t, "../api/*.go", f.addRule)
+	inspect(t, "*.go", f.addCodes)
+	inspect(t, "../merchant/*.go", f.addCodes)
+	for _, code := range []string{"invalid_label", "invalid_scopes"} { // the API creates no keys
+		delete(f.found, code)
 	}
 	return f.found
 }
@@ -319,8 +321,8 @@ func inspect(t *testing.T, pattern string, visit func(ast.Node)) {
 	}
 }
 
-// constant records a string constant.
-func (f finder) constant(n ast.Node) {
+// addConstants records string constants.
+func (f finder) addConstants(n ast.Node) {
 	if spec, ok := n.(*ast.ValueSpec); ok {
 		for i, value := range spec.Values {
 			if text, ok := value.(*ast.BasicLit); ok {
@@ -330,8 +332,8 @@ func (f finder) constant(n ast.Node) {
 	}
 }
 
-// rule records the error code of a field of a request.
-func (f finder) rule(n ast.Node) {
+// addRule records the error code of a field of a request.
+func (f finder) addRule(n ast.Node) {
 	if field, ok := n.(*ast.Field); ok && field.Tag != nil && field.Names != nil {
 		if tag := reflect.StructTag(strings.Trim(field.Tag.Value, "`")); tag.Get("rule") != "" {
 			name, _, _ := strings.Cut(tag.Get("json"), ",")
@@ -340,57 +342,58 @@ func (f finder) rule(n ast.Node) {
 	}
 }
 
-// code records the error codes that a node defines.
-func (f finder) code(n ast.Node) {
+// addCodes records the error codes that a node defines.
+func (f finder) addCodes(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.KeyValueExpr:
-		if named(n.Key, "code") {
-			f.note("", n.Value)
+		if isIdentifier(n.Key, "code") {
+			f.addCode("", n.Value)
 		}
 	case *ast.CallExpr:
 		switch name, _ := n.Fun.(*ast.Ident); {
 		case name == nil:
 		case name.Name == "badRequest":
-			f.note("", n.Args[0])
+			f.addCode("", n.Args[0])
 		case name.Name == "invalid":
-			f.note("invalid_", n.Args[0])
+			f.addCode("invalid_", n.Args[0])
 		}
 	case *ast.CompositeLit:
-		if m, ok := n.Type.(*ast.MapType); ok && named(m.Value, "parameter") {
+		if m, ok := n.Type.(*ast.MapType); ok && isIdentifier(m.Value, "parameter") {
 			for _, e := range n.Elts {
-				if pair := e.(*ast.KeyValueExpr); !named(pair.Value, "checkedBefore") { // a field that is never refused
-					f.note("invalid_", pair.Key)
+				if pair := e.(*ast.KeyValueExpr); !isIdentifier(pair.Value, "checkedBefore") { // a field that is never refused
+					f.addCode("invalid_", pair.Key)
 				}
 			}
 		}
 	case *ast.IndexExpr:
-		if named(n.X, "parameters") {
-			f.note("invalid_", n.Index)
+		if isIdentifier(n.X, "parameters") {
+			f.addCode("invalid_", n.Index)
 		}
 	}
 }
 
-// note records a code that is a literal or a constant. It ignores other expressions, whose codes are
+// addCode records a code that is a literal or a constant. It ignores other expressions, whose codes are
 // found where they are made.
-func (f finder) note(prefix string, e ast.Expr) {
+func (f finder) addCode(prefix string, e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
 		if word, err := strconv.Unquote(e.Value); err == nil && e.Kind == gotoken.STRING {
 			f.found[prefix+word] = true
 		}
 	case *ast.SelectorExpr:
-		if word := f.constants[e.Sel.Name]; named(e.X, "api") && word != "" {
+		if word := f.constants[e.Sel.Name]; isIdentifier(e.X, "api") && word != "" {
 			f.found[prefix+word] = true
 		}
 	}
 }
 
-func named(e ast.Expr, name string) bool {
+// isIdentifier reports whether an expression is the identifier name.
+func isIdentifier(e ast.Expr, name string) bool {
 	i, ok := e.(*ast.Ident)
 	return ok && i.Name == name
 }
 
-// The enumerations of the document hold the words that the program uses.
+// The enumerations of the document have the words that the program uses.
 func TestDocument_has_every_word(t *testing.T) {
 	t.Parallel()
 	schemas := loadContract(t).document.Components.Schemas
@@ -407,15 +410,16 @@ func TestDocument_has_every_word(t *testing.T) {
 			api.ExceptionWrongAsset, api.ExceptionOld, api.ExceptionDelayed,
 		},
 	} {
-		if diff := cmp.Diff(want, words(schemas[name].Value)); diff != "" {
+		if diff := cmp.Diff(want, enumValues(schemas[name].Value)); diff != "" {
 			t.Errorf("%s (-program +document):\n%s", name, diff)
 		}
 	}
-	if diff := cmp.Diff(api.SimulateActions, words(schemas["SimulateRequest"].Value.Properties["action"].Value)); diff != "" {
+	if diff := cmp.Diff(api.SimulateActions, enumValues(schemas["SimulateRequest"].Value.Properties["action"].Value)); diff != "" {
 		t.Errorf("actions (-program +document):\n%s", diff)
 	}
 }
 
+// texts returns the elements of a list as strings.
 func texts[T ~string](list []T) []string {
 	var all []string
 	for _, v := range list {
@@ -424,7 +428,8 @@ func texts[T ~string](list []T) []string {
 	return all
 }
 
-func words(s *openapi3.Schema) []string {
+// enumValues returns the values of an enumeration.
+func enumValues(s *openapi3.Schema) []string {
 	var all []string
 	for _, v := range s.Enum {
 		all = append(all, v.(string))

@@ -89,16 +89,16 @@ func (s *server) removeEndpoint(c echo.Context, _ call, e merchant.Endpoint) err
 	return c.NoContent(http.StatusNoContent)
 }
 
-// pauseEndpoint handles POST endpoints/{id}/pause and …/resume.
+// pauseEndpoint returns the handler of POST endpoints/{id}/pause, or of …/resume if paused is false.
 func (s *server) pauseEndpoint(paused bool) func(echo.Context, call, merchant.Endpoint) error {
 	return func(c echo.Context, _ call, e merchant.Endpoint) error {
-		e, err := s.Endpoints.Pause(c.Request().Context(), e.MerchantID, e.ID, paused)
+		e, err := s.Endpoints.SetPaused(c.Request().Context(), e.MerchantID, e.ID, paused)
 		return reply(c, wire.Endpoint, e, err)
 	}
 }
 
-// rotateEndpoint handles POST endpoints/{id}/rotate: it creates the next key pair, or makes that the
-// current one.
+// rotateEndpoint handles POST endpoints/{id}/rotate: it creates the next key pair, or makes
+// the next key pair the current one.
 func (s *server) rotateEndpoint(c echo.Context, k call, e merchant.Endpoint) error {
 	r, err := optionalRequest[api.RotateRequest](c, k)
 	if err != nil {
@@ -126,9 +126,9 @@ func (s *server) testEndpoint(c echo.Context, _ call, e merchant.Endpoint) error
 	return writeJSON(c, http.StatusOK, api.TestSent{EventID: eventID})
 }
 
-// ofEndpoint returns a handler that finds the endpoint in the path among those of the key's
+// resolveEndpoint returns a handler that finds the endpoint in the path among those of the key's
 // merchant and mode, uses up the nonce of a call that changes something, and calls next.
-func (s *server) ofEndpoint(next func(echo.Context, call, merchant.Endpoint) error) func(echo.Context, call) error {
+func (s *server) resolveEndpoint(next func(echo.Context, call, merchant.Endpoint) error) func(echo.Context, call) error {
 	return func(c echo.Context, k call) error {
 		id, ctx := c.Param("id"), c.Request().Context()
 		if !endpointPattern.MatchString(id) {
@@ -154,8 +154,8 @@ func (s *server) ofEndpoint(next func(echo.Context, call, merchant.Endpoint) err
 func (s *server) listDeliveries(c echo.Context, _ call, e merchant.Endpoint) error {
 	var state merchant.DeliveryState
 	before, limit := int64(math.MaxInt64), defaultEvents
-	err := query(c.Request().URL.RawQuery, map[string]parameter{
-		"state": word(&state, merchant.DeliveryStates...), "before": within(&before, 0, math.MaxInt64), "limit": within(&limit, 0, maxEvents),
+	err := parseQuery(c.Request().URL.RawQuery, map[string]parameter{
+		"state": oneOf(&state, merchant.DeliveryStates...), "before": within(&before, 0, math.MaxInt64), "limit": within(&limit, 0, maxEvents),
 	})
 	if err != nil {
 		return err

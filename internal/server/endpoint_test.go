@@ -75,7 +75,7 @@ func (f *fixture) useStorage() *storage.Storage {
 // call makes a call with a request signature and returns the status and the body.
 func (f *endpointFixture) call(key, method, target, body string) (int, string) {
 	f.t.Helper()
-	response := f.send(message{method: method, target: target, key: key, body: body, own: true})
+	response := f.send(message{method: method, target: target, key: key, body: body, signRequest: true})
 	return response.StatusCode, read(f.t, response)
 }
 
@@ -125,7 +125,7 @@ func TestEndpoints_are_managed_by_the_API(t *testing.T) {
 	for _, step := range []struct {
 		method, target, body string
 		status               int
-		want                 string
+		want                 string // end of the body, or of the message in it
 	}{
 		{"GET", "/api/v2/endpoints", "", 200, `{"endpoints":[` + plain + `]}`},
 		{"GET", path, "", 200, plain},
@@ -226,7 +226,7 @@ func TestEndpoint_needs_the_admin_scope(t *testing.T) {
 			}
 		}
 	}
-	m := message{method: "POST", target: path + "/pause", key: "admin", own: true, nonce: "nonce00000000000000once"}
+	m := message{method: "POST", target: path + "/pause", key: "admin", signRequest: true, nonce: "nonce00000000000000once"}
 	if first, second := f.send(m), f.send(m); first.StatusCode != 200 || second.StatusCode != 403 {
 		t.Errorf("same nonce twice: got %d and %d, want 200 and 403", first.StatusCode, second.StatusCode)
 	}

@@ -136,9 +136,9 @@ func problemOf(err error) *problem {
 			message: "No payment method can be priced in " + unpriced.Fiat.Code + " now",
 		}
 	}
-	for _, k := range domainProblems {
-		if errors.Is(err, k.err) {
-			return k.problem
+	for _, known := range domainProblems {
+		if errors.Is(err, known.err) {
+			return known.problem
 		}
 	}
 	if routing, ok := errors.AsType[*echo.HTTPError](err); ok {

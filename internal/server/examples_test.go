@@ -75,10 +75,10 @@ func (p programs) command(t *testing.T, language, folder string, environment []s
 // run runs an example against a server and returns its output.
 func (p programs) run(t *testing.T, f *fixture, language, folder, key string, arguments ...string) (string, error) {
 	t.Helper()
-	listening := httptest.NewServer(f.handler)
-	defer listening.Close()
+	httpServer := httptest.NewServer(f.handler)
+	defer httpServer.Close()
 	output, err := p.command(t, language, folder, []string{
-		"CHEQUER_BASE_URL=" + listening.URL + "/shop", "CHEQUER_API_KEY=" + publicKey(key), "CHEQUER_API_SECRET=secret of all",
+		"CHEQUER_BASE_URL=" + httpServer.URL + "/shop", "CHEQUER_API_KEY=" + publicKey(key), "CHEQUER_API_SECRET=secret of all",
 	}, arguments...).Output()
 	return string(output), err
 }

@@ -15,8 +15,8 @@ import (
 	"chequer/internal/wire"
 )
 
-// maxLines is the number of lines of an export that are read at once.
-const maxLines = 200
+// exportPageSize is the number of lines of a CSV export that are read at once.
+const exportPageSize = 200
 
 // exportInvoices handles GET invoices/export: all invoices that match a filter, newest first. Invoices
 // that are created meanwhile are before the first page.
@@ -24,10 +24,10 @@ func (s *server) exportInvoices(c echo.Context, k call) error {
 	selected, format, style := s.newSelection(k), "", wire.CSVStyle{}
 	parameters := selected.parameters()
 	maps.Copy(parameters, map[string]parameter{
-		"format":    word(&format, "csv", "json"),
-		"delimiter": word(&style.Delimiter, "comma", "semicolon", "tab"),
-		"decimal":   word(&style.Decimal, "point", "comma"),
-		"bom":       word(&style.BOM, "true", "false"),
+		"format":    oneOf(&format, "csv", "json"),
+		"delimiter": oneOf(&style.Delimiter, "comma", "semicolon", "tab"),
+		"decimal":   oneOf(&style.Decimal, "point", "comma"),
+		"bom":       oneOf(&style.BOM, "true", "false"),
 		"timezone":  zone(&style.Zone),
 	})
 	f, err := selected.read(c.Request().URL.RawQuery, parameters)
@@ -43,22 +43,23 @@ func (s *server) exportInvoices(c echo.Context, k call) error {
 	disposition := `attachment; filename="invoices.` + format + `"`
 	if format == "csv" {
 		header := map[string]string{"Content-Disposition": disposition, "Content-Type": "text/csv; charset=utf-8; header=present"}
-		return export(c, s, f, s.Invoices.ExportLines, maxLines, header, func() download.Encoder[invoice.ExportLine] { return wire.NewCSV(c.Response(), style) })
+		return export(c, s, f, s.Invoices.ExportLines, exportPageSize, header, func() download.Encoder[invoice.ExportLine] { return wire.NewCSV(c.Response(), style) })
 	}
 	header := map[string]string{"Content-Disposition": disposition, "Content-Type": "application/json"}
 	return export(c, s, f, s.Invoices.Invoices, maxPage, header, func() download.Encoder[*invoice.Invoice] { return newJSONSheet(c.Response(), s.Invoices) })
 }
 
-// export sends all pages of a list as a file.
+// export sends all pages of a list as a file. limit is the size of a page, and open returns a new encoder of the
+// file.
 func export[T interface{ Position() invoice.Position }](
 	c echo.Context, s *server, f invoice.Filter, read pageReader[T], limit int, header map[string]string, open func() download.Encoder[T],
 ) error {
 	return download.Send(c, download.File[T]{Header: header, Page: limit, Open: open, Log: s.Log, Read: func(ctx context.Context, after *T, limit int) ([]T, error) {
-		var p invoice.Position
+		var start invoice.Position
 		if after != nil {
-			p = (*after).Position()
+			start = (*after).Position()
 		}
-		return invoice.ReadPages(ctx, read, f, p, limit)
+		return invoice.ReadPages(ctx, read, f, start, limit)
 	}})
 }
 

@@ -36,11 +36,11 @@ const (
 // readEvents handles GET events. It can wait for the next event.
 func (s *server) readEvents(c echo.Context, k call) error {
 	after, limit := int64(0), defaultEvents
-	err := query(c.Request().URL.RawQuery, map[string]parameter{"after": position(&after), "limit": within(&limit, 0, maxEvents)})
+	err := parseQuery(c.Request().URL.RawQuery, map[string]parameter{"after": position(&after), "limit": within(&limit, 0, maxEvents)})
 	if err != nil {
 		return err
 	}
-	if after == end {
+	if after == feedEnd {
 		if after, err = s.Feed.FeedPosition(c.Request().Context(), k.key.MerchantID); err != nil {
 			return err
 		}
@@ -64,15 +64,15 @@ func (s *server) readEvents(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, page)
 }
 
-// end is the position of the current end of the feed.
-const end = -1
+// feedEnd is the result of position for "now": it means the position of the newest event.
+const feedEnd = -1
 
-// position parses a position to read from: a number, or "now" for the end of the feed.
+// position parses a position to read from: a number, or "now", for which the target is feedEnd.
 func position(target *int64) parameter {
 	number := within(target, 0, math.MaxInt64)
 	return func(value string) error {
 		if value == "now" {
-			*target = end
+			*target = feedEnd
 			return nil
 		}
 		return number(value)

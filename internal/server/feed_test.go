@@ -132,7 +132,7 @@ func TestEvents_wait_for_the_next_event(t *testing.T) {
 	f := newEndpointFixture(t)
 	answers := make(chan string)
 	go func() {
-		response := f.send(message{method: "GET", target: "/api/v2/events", key: "read", own: true, header: http.Header{"Prefer": {"wait=20"}}})
+		response := f.send(message{method: "GET", target: "/api/v2/events", key: "read", signRequest: true, header: http.Header{"Prefer": {"wait=20"}}})
 		answers <- read(t, response)
 	}()
 	f.addEvents("a", invoice.Test, invoice.EventCreated)

@@ -17,7 +17,7 @@ import (
 )
 
 // parser returns the function that parses the value of a field of a request into a variable, by the
-// rule of the field. A pointer is set to a new variable.
+// rule of the field. If the variable is a pointer, the function sets it to a new variable.
 func parser(target reflect.Value, rule api.Rule) func(any) error {
 	if target.Kind() == reflect.Pointer {
 		to := reflect.New(target.Type().Elem())
@@ -39,9 +39,24 @@ func parser(target reflect.Value, rule api.Rule) func(any) error {
 	case *map[string]string:
 		return metadata(to)
 	case *[]string:
-		return map[string]func(*[]string) func(any) error{"codes": methods, "choice": choice, "types": eventTypes, "subscription": subscription}[rule.Name](to)
+		return listParser(to, rule)
 	}
 	return wholeNumber(target, rule)
+}
+
+// listParser is parser for a list of texts.
+func listParser(to *[]string, rule api.Rule) func(any) error {
+	switch rule.Name {
+	case "codes":
+		return methods(to)
+	case "choice":
+		return choice(to)
+	case "types":
+		return eventTypes(to)
+	case "subscription":
+		return subscription(to)
+	}
+	panic("server: unknown rule " + rule.Name)
 }
 
 // bounded are the rules of texts with a maximum of characters.
@@ -69,7 +84,7 @@ func textParser(to *string, rule api.Rule) func(any) error {
 	panic("server: unknown rule " + rule.Name)
 }
 
-// checked parses a text that a rule accepts. A value of another type has the given fault.
+// checked parses a text that a rule accepts. The error for a value that is no text is fault.
 func checked(target *string, fault string, rule func(string) error) func(any) error {
 	return func(value any) error {
 		t, ok := value.(string)
@@ -243,7 +258,7 @@ func eventTypes(target *[]string) func(any) error {
 	}
 }
 
-// subscription parses a list of event types without duplicates. An empty list stands for all types.
+// subscription parses a list of event types without duplicates. An empty list means all types.
 func subscription(target *[]string) func(any) error {
 	return func(value any) error {
 		list, ok := value.([]any)

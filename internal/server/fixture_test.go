@@ -57,7 +57,7 @@ func newFixture(t testing.TB, now func() time.Time) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{t: t, storage: invoicetest.New(), merchants: shops(), rates: &prices{Fixed: fixed}, log: &strings.Builder{}, now: now}
+	f := &fixture{t: t, storage: invoicetest.New(), merchants: newMerchants(), rates: &prices{Fixed: fixed}, log: &strings.Builder{}, now: now}
 	log := slog.New(slog.NewTextHandler(f.log, nil))
 	f.simnet = &network{id: "simnet", assets: []chain.Asset{bitcoin("simnet"), ether, euroCoin}, bridged: []chain.Asset{bridgedEuro}, now: now}
 	var created atomic.Int64
@@ -70,7 +70,7 @@ func newFixture(t testing.TB, now func() time.Time) *fixture {
 		Rates: func() invoice.Rates { return f.rates }, Now: now, Encode: encodeDocumented(t), Log: slog.New(slog.DiscardHandler),
 		NewID: func() string { return fmt.Sprintf("inv%029d", created.Add(1)) },
 	})
-	f.simnet.watch(f)
+	f.simnet.start(f)
 	f.config = server.Config{
 		Invoices: f.invoices, Merchants: f.merchants, Nonces: &nonces{}, Simnet: f.simnet, Proofs: proof.NewKeyring(proofKeys{}, now),
 		BaseURL: "https://pay.example/shop/", BasePath: "/shop", Prices: merchant.NewPrices(nil, "1000000"), Now: now, Log: log,
@@ -82,7 +82,7 @@ func newFixture(t testing.TB, now func() time.Time) *fixture {
 // restart restarts the server with the fixture's configuration. Every answer is checked against the
 // document.
 func (f *fixture) restart() {
-	f.handler = documented(f.t, f.config.BasePath, server.New(f.config))
+	f.handler = checkAnswers(f.t, f.config.BasePath, server.New(f.config))
 }
 
 // enableFiats restarts the server with currencies besides euro and dollar.
@@ -155,7 +155,7 @@ type merchants struct {
 	keys           map[string]merchant.Key
 	wallets        []merchant.Wallet
 	walletsBlocked chan struct{} // if not nil, Wallets waits until it is closed
-	entered        chan struct{}
+	entered        chan struct{} // receives a value when Wallets begins to wait
 	err            error
 	choices        merchant.Choices
 	mu             sync.Mutex
@@ -170,7 +170,7 @@ func (m *merchants) Exchange(context.Context, string) (merchant.ExchangeAccount,
 	return *m.account, nil
 }
 
-func shops() *merchants {
+func newMerchants() *merchants {
 	m := &merchants{
 		keys: map[string]merchant.Key{},
 		wallets: []merchant.Wallet{
@@ -254,15 +254,15 @@ func (n *nonces) UseNonce(_ context.Context, key, nonce string, _ time.Time, ttl
 
 // message is a request that a key sends.
 type message struct {
-	method string
-	target string // below the base path
-	key    string // ID of the key; "" sends none
-	body   string
-	header http.Header // set on the request; "" removes the header
-	own    bool        // with a request signature
-	signed string      // signed in place of the body
-	nonce  string
-	skew   time.Duration // time by which the caller's clock is ahead
+	method      string
+	target      string // below the base path
+	key         string // ID of the key; "" sends none
+	body        string
+	header      http.Header // set on the request; "" removes the header
+	signRequest bool        // with a request signature
+	signed      string      // signed in place of the body
+	nonce       string
+	skew        time.Duration // time by which the caller's clock is ahead
 }
 
 var nonceCount atomic.Int64
@@ -286,7 +286,7 @@ func (f *fixture) request(m message) *http.Request {
 	}
 	r.Header.Set(api.HeaderKey, publicKey(m.key))
 	secret := f.merchants.keys[publicKey(m.key)].Secret
-	if !m.own {
+	if !m.signRequest {
 		if m.signed == "" {
 			m.signed = m.body
 		}
@@ -311,6 +311,7 @@ func (f *fixture) send(m message) *http.Response {
 	return f.serve(f.request(m))
 }
 
+// serve sends a request to the handler and returns the answer.
 func (f *fixture) serve(r *http.Request) *http.Response {
 	w := httptest.NewRecorder()
 	f.handler.ServeHTTP(w, r)
@@ -329,6 +330,7 @@ func (f *fixture) create(t testing.TB, key, body string) string {
 	return id[:32]
 }
 
+// read returns the body of an answer.
 func read(t testing.TB, r *http.Response) string {
 	t.Helper()
 	body, err := io.ReadAll(r.Body)

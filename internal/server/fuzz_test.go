@@ -66,7 +66,7 @@ func FuzzCreate(f *testing.F) {
 	srv := newFixture(f, nil)
 	f.Fuzz(func(t *testing.T, body string) {
 		created, ok := checkAnswer(t, srv.send(message{
-			method: "POST", target: "/api/v2/invoice/new", key: "all", body: body, header: set("Content-Type", "application/json"),
+			method: "POST", target: "/api/v2/invoice/new", key: "all", body: body, header: headerWith("Content-Type", "application/json"),
 		}))
 		if !ok {
 			return
@@ -88,7 +88,7 @@ func FuzzCreate_amount(f *testing.F) {
 	}
 	srv := newFixture(f, nil)
 	f.Fuzz(func(t *testing.T, literal string) {
-		created, ok := checkAnswer(t, srv.send(create(message{key: "all", body: `{"fiat_currency":"EUR","amount":` + literal + `}`})))
+		created, ok := checkAnswer(t, srv.send(creation(message{key: "all", body: `{"fiat_currency":"EUR","amount":` + literal + `}`})))
 		if !ok {
 			return
 		}
@@ -152,9 +152,9 @@ func FuzzErrors(f *testing.F) {
 		if _, err := url.ParseRequestURI("/shop" + target); err != nil || strings.ContainsAny(target, " \t\r\n") || !token.MatchString(method) {
 			t.Skip() // net/http refuses it
 		}
-		header := set("Content-Type", kind)
+		header := headerWith("Content-Type", kind)
 		header.Set(api.HeaderIdempotencyKey, idempotency)
-		r := srv.send(message{method: method, target: target, key: "all", body: body, header: header, own: own})
+		r := srv.send(message{method: method, target: target, key: "all", body: body, header: header, signRequest: own})
 		if r.StatusCode < 400 {
 			return
 		}
@@ -194,7 +194,7 @@ func FuzzAuth(f *testing.F) {
 	}
 	srv := newFixture(f, nil)
 	f.Fuzz(func(t *testing.T, signature, timestamp, nonce, idempotency, body string) {
-		header := set("Content-Type", "application/json")
+		header := headerWith("Content-Type", "application/json")
 		for name, value := range map[string]string{
 			api.HeaderTimestamp: timestamp, api.HeaderNonce: nonce, api.HeaderIdempotencyKey: idempotency,
 		} {
@@ -202,7 +202,7 @@ func FuzzAuth(f *testing.F) {
 				header.Set(name, value)
 			}
 		}
-		r := srv.request(create(message{body: body, header: header}))
+		r := srv.request(creation(message{body: body, header: header}))
 		if body == "" {
 			r.Body, body = io.NopCloser(strings.NewReader(minimalBody)), minimalBody
 		}

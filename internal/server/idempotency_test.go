@@ -13,7 +13,7 @@ import (
 )
 
 func keyedMessage(key, body string) message {
-	return create(message{key: "all", body: body, header: set(api.HeaderIdempotencyKey, key)})
+	return creation(message{key: "all", body: body, header: headerWith(api.HeaderIdempotencyKey, key)})
 }
 
 func TestIdempotency_key_returns_the_same_invoice(t *testing.T) {
@@ -28,20 +28,20 @@ func TestIdempotency_key_returns_the_same_invoice(t *testing.T) {
 	}{
 		"the same request":                    {keyedMessage("order-1", minimalBody), true, 200, ""},
 		"the same with spaces":                {keyedMessage("order-1", `{ "amount": 1, "fiat_currency": "EUR" }`), true, 200, ""},
-		"the same at the other path":          {message{method: "POST", target: "/v2/invoice/new", key: "all", body: minimalBody, header: set(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
-		"the same, with a request signature":  {message{method: "POST", target: "/v2/invoice/new", key: "all", body: minimalBody, own: true, header: set(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
-		"the same by another key":             {message{method: "POST", target: "/v2/invoice/new", key: "create", body: minimalBody, header: set(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
+		"the same at the other path":          {message{method: "POST", target: "/v2/invoice/new", key: "all", body: minimalBody, header: headerWith(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
+		"the same, with a request signature":  {message{method: "POST", target: "/v2/invoice/new", key: "all", body: minimalBody, signRequest: true, header: headerWith(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
+		"the same by another key":             {message{method: "POST", target: "/v2/invoice/new", key: "create", body: minimalBody, header: headerWith(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
 		"another body":                        {keyedMessage("order-1", `{"amount":2,"fiat_currency":"EUR"}`), false, 409, "idempotency_conflict"},
 		"the same number written differently": {keyedMessage("order-1", `{"amount":1.0,"fiat_currency":"EUR"}`), false, 409, "idempotency_conflict"},
 		"another key":                         {keyedMessage("order-2", minimalBody), false, 200, ""},
-		"another shop":                        {message{method: "POST", target: "/v2/invoice/new", key: "other", body: minimalBody, header: set(api.HeaderIdempotencyKey, "order-1")}, false, 200, ""},
-		"live mode":                           {message{method: "POST", target: "/v2/invoice/new", key: "live", body: minimalBody, header: set(api.HeaderIdempotencyKey, "order-1")}, false, 200, ""},
-		"no key":                              {create(message{key: "all"}), false, 200, ""},
+		"another shop":                        {message{method: "POST", target: "/v2/invoice/new", key: "other", body: minimalBody, header: headerWith(api.HeaderIdempotencyKey, "order-1")}, false, 200, ""},
+		"live mode":                           {message{method: "POST", target: "/v2/invoice/new", key: "live", body: minimalBody, header: headerWith(api.HeaderIdempotencyKey, "order-1")}, false, 200, ""},
+		"no key":                              {creation(message{key: "all"}), false, 200, ""},
 		"an empty key":                        {keyedMessage("", minimalBody), false, 400, "invalid_idempotency_key"},
 		"a key of 255":                        {keyedMessage(strings.Repeat("k", 255), minimalBody), false, 200, ""},
 		"a key of 256":                        {keyedMessage(strings.Repeat("k", 256), minimalBody), false, 400, "invalid_idempotency_key"},
 		"a key outside ASCII":                 {keyedMessage("sch\u00f6n", minimalBody), false, 400, "invalid_idempotency_key"},
-		"two keys":                            {create(message{key: "all", header: http.Header{api.HeaderIdempotencyKey: {"a", "b"}}}), false, 400, "invalid_idempotency_key"},
+		"two keys":                            {creation(message{key: "all", header: http.Header{api.HeaderIdempotencyKey: {"a", "b"}}}), false, 400, "invalid_idempotency_key"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestIdempotency_replay_returns_the_current_state(t *testing.T) {
 				f.runAction(t, id, action)
 			}
 			if tt.cancel {
-				f.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/cancel", key: "all", own: true, body: `{}`})
+				f.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/cancel", key: "all", signRequest: true, body: `{}`})
 			}
 			want := f.send(message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
 			got := f.send(m)
@@ -126,7 +126,7 @@ func (f *fixture) runAction(t *testing.T, id, action string) {
 	if action == quoteEnds {
 		body = `{"action":"clock","seconds":901}`
 	}
-	response := f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", own: true, body: body})
+	response := f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", signRequest: true, body: body})
 	if response.StatusCode != http.StatusOK {
 		t.Fatalf("%s answers %d: %s", action, response.StatusCode, read(t, response))
 	}
@@ -139,7 +139,7 @@ func TestIdempotency_replay_returns_the_newest_quote(t *testing.T) {
 	body := `{"amount":1,"fiat_currency":"EUR","allow_paid_expired":true}`
 	id := f.createWithKey(t, "order-1042", body)
 	f.runAction(t, id, quoteEnds)
-	response := f.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/requote", key: "all", own: true, body: `{"quote":1}`})
+	response := f.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/requote", key: "all", signRequest: true, body: `{"quote":1}`})
 	if response.StatusCode != http.StatusOK {
 		t.Fatal(read(t, response))
 	}
@@ -158,7 +158,7 @@ func TestIdempotency_keys_of_pages_and_of_the_API_are_separate(t *testing.T) {
 	builtin := f.merchants.keys[publicKey("all")]
 	builtin.ID, builtin.Key, builtin.Secret, builtin.Builtin = "builtin", publicKey("builtin"), "secret of builtin", true
 	f.merchants.keys[builtin.Key] = builtin
-	f.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"coffee","fiat_currency":"EUR"}`})
+	f.send(message{method: "POST", target: "/api/v2/links", key: "admin", signRequest: true, body: `{"slug":"coffee","fiat_currency":"EUR"}`})
 	owner := map[string]string{}
 	for _, caller := range []struct {
 		name    string
@@ -167,14 +167,14 @@ func TestIdempotency_keys_of_pages_and_of_the_API_are_separate(t *testing.T) {
 		{"API", message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: minimalBody}},
 		{"storefront", message{method: "POST", target: "/api/v2/invoice/new", key: "builtin", body: minimalBody}},
 		{"storefront, another amount", message{method: "POST", target: "/api/v2/invoice/new", key: "builtin", body: `{"amount":2,"fiat_currency":"EUR"}`}},
-		{"link", message{method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee","amount":1}`}},
+		{"link", message{method: "POST", target: "/api/v2/links/pay", key: "page", signRequest: true, body: `{"slug":"coffee","amount":1}`}},
 	} {
 		key := "order-1042"
 		if caller.name == "storefront, another amount" {
 			key = "order-1043"
 			f.send(keyedMessage(key, minimalBody))
 		}
-		caller.message.header = set(api.HeaderIdempotencyKey, key)
+		caller.message.header = headerWith(api.HeaderIdempotencyKey, key)
 		response := f.send(caller.message)
 		var created api.CheckoutInvoice
 		if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {

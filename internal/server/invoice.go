@@ -35,19 +35,19 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 	}
 	create := wire.CreateRequest(r)
 	create.MerchantID, create.Mode = k.key.MerchantID, invoice.Mode(k.key.Mode)
-	kind, from := apiKeys, signed
+	kind, class := apiKeys, signed
 	create.Origin = invoice.Origin{Kind: invoice.FromAPI, ID: k.key.ID}
 	if k.key.Builtin { // the key of the storefront
-		kind, from = storefrontKeys, openForm
+		kind, class = storefrontKeys, openForm
 		create.Origin = invoice.Origin{Kind: invoice.FromStorefront}
 	}
 	create.Key = namespaced(kind, create.Mode, token)
-	inv, err := s.create(c.Request().Context(), k, create, requestedPrice{r.Amount.String(), r.FiatCurrency}, from)
+	inv, err := s.create(c.Request().Context(), k, create, requestedPrice{r.Amount.String(), r.FiatCurrency}, class)
 	if err != nil {
 		return err
 	}
 	// A repeated request is answered with the invoice in its current state.
-	if s := inv.State.Status; s == invoice.Expired || s == invoice.Declined {
+	if status := inv.State.Status; status == invoice.Expired || status == invoice.Declined {
 		c.Response().Header().Set(api.HeaderRetry, api.RetryNewKey)
 	}
 	return s.writeInvoice(c, inv)
@@ -55,12 +55,13 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 
 // create creates an invoice once per idempotency key. A repeated request gets the same invoice before
 // any other check, because it has the same nonce, and rates and settings may have changed since.
-func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p requestedPrice, from origin) (*invoice.Invoice, error) {
-	r.UnpaidLimits = s.unpaidLimits(ctx, from, k)
+func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p requestedPrice, class limitClass) (*invoice.Invoice, error) {
+	r.UnpaidLimits = s.unpaidLimits(ctx, class, k)
 	return s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error { return s.setPrice(p, &r.Terms) })
 }
 
-// createOnce is create for a request that is completed only when no invoice has its key yet.
+// createOnce creates an invoice once per idempotency key, within creationTimeout. If no invoice has the key
+// yet, it calls complete, which sets the remaining terms of the request.
 func (s *server) createOnce(ctx context.Context, k call, r invoice.CreateRequest, complete func(*invoice.CreateRequest) error) (*invoice.Invoice, error) {
 	limited, cancel := context.WithTimeout(ctx, creationTimeout)
 	defer cancel()
@@ -71,7 +72,7 @@ func (s *server) createOnce(ctx context.Context, k call, r invoice.CreateRequest
 	return inv, err
 }
 
-// createNow is createOnce with the deadline of ctx.
+// createNow is createOnce without a timeout of its own.
 func (s *server) createNow(ctx context.Context, k call, r invoice.CreateRequest, complete func(*invoice.CreateRequest) error) (*invoice.Invoice, error) {
 	var err error
 	if r.BodyHash, err = bodyHash(k.body); err != nil {
@@ -104,7 +105,7 @@ func (s *server) createNow(ctx context.Context, k call, r invoice.CreateRequest,
 	}
 	select {
 	case s.Created <- inv.ID:
-	default:
+	default: // the channel is only a hint
 	}
 	return inv, nil
 }

@@ -81,12 +81,12 @@ func (b *buckets) evict(now time.Time) {
 	}
 }
 
-// origin is the kind of source of a request for an invoice.
-type origin int
+// limitClass is the class of a request for an invoice in the limits of unpaid invoices.
+type limitClass int
 
 const (
 	// signed requests carry a signature of the merchant, or the secret of a terminal.
-	signed origin = iota
+	signed limitClass = iota
 	// published are requests for a product or a checkout link of the merchant.
 	published
 	// openForm are requests of the storefront, for any amount.
@@ -107,18 +107,18 @@ var (
 // unpaidLimits returns the limits of unpaid invoices for a request. Each address block around the
 // shopper has a share of the whole limit, so that no network can use all of it. The storefront has
 // half of the whole limit, so that it is refused before products and links are.
-func (s *server) unpaidLimits(ctx context.Context, o origin, k call) []invoice.UnpaidLimit {
-	if s.MaxUnpaid == 0 || o == signed {
+func (s *server) unpaidLimits(ctx context.Context, class limitClass, k call) []invoice.UnpaidLimit {
+	if s.MaxUnpaid == 0 || class == signed {
 		return nil
 	}
 	var limits []invoice.UnpaidLimit
 	if k.key.Builtin { // calls with other keys come over the network, and their context has no shopper
 		for _, block := range caller.Blocks(caller.FromContext(ctx)) {
-			limits = append(limits, invoice.UnpaidLimit{Group: block.Prefix, Max: block.Of(s.MaxUnpaid)})
+			limits = append(limits, invoice.UnpaidLimit{Group: block.Prefix, Max: block.ShareOf(s.MaxUnpaid)})
 		}
 	}
 	perMerchant := s.MaxUnpaid
-	if o == openForm {
+	if class == openForm {
 		perMerchant = (perMerchant + 1) / 2
 	}
 	return append(limits, invoice.UnpaidLimit{Max: perMerchant})

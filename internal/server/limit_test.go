@@ -40,26 +40,26 @@ func TestLimits_refuse_bursts(t *testing.T) {
 }
 
 // countRefused sends a message a number of times and returns the number of calls that the rate limit refused.
-func (f *fixture) countRefused(t *testing.T, m message, times int) (countRefused int) {
+func (f *fixture) countRefused(t *testing.T, m message, times int) (refused int) {
 	t.Helper()
 	for range times {
 		resp := f.send(m)
 		if resp.StatusCode != http.StatusTooManyRequests {
 			continue
 		}
-		countRefused++
+		refused++
 		if got := resp.Header.Get("Retry-After"); got != "1" {
 			t.Errorf("Retry-After = %q", got)
 		}
 	}
-	return countRefused
+	return refused
 }
 
 // A failed call does not use up its nonce: the same request can be sent again.
 func TestCreate_that_fails_does_not_use_up_the_nonce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	m := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: minimalBody, own: true, nonce: "nonce1234567890123"}
+	m := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: minimalBody, signRequest: true, nonce: "nonce1234567890123"}
 	f.rates.unavailable.Store(true)
 	if got := f.send(m).StatusCode; got != http.StatusServiceUnavailable {
 		t.Fatalf("without rates: answer %d, want 503", got)
@@ -83,7 +83,7 @@ func TestAuth_can_require_the_scheme_of_Chequer_for_invoices(t *testing.T) {
 	if got := resp.Header.Get("X-Error-Code"); resp.StatusCode != http.StatusForbidden || got != "no_timestamp_header" {
 		t.Errorf("signed by the API family's scheme: answer %d %s, want 403", resp.StatusCode, got)
 	}
-	m.own = true
+	m.signRequest = true
 	if got := f.send(m).StatusCode; got != http.StatusOK {
 		t.Errorf("with a request signature: answer %d, want 200", got)
 	}

@@ -20,6 +20,7 @@ var linkProblems = problems{
 	merchant.ErrExists:   &problem{status: http.StatusConflict, code: "slug_taken", message: "There is a link with this slug already"},
 }
 
+// link returns the API's view of a link.
 func (s *server) link(l merchant.Link) api.Link { return wire.Link(s.BaseURL, l) }
 
 // admitChange refuses a choice of payment methods that are not offered on this server, and uses up the

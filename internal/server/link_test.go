@@ -16,16 +16,17 @@ import (
 	"chequer/internal/signature"
 )
 
-// query returns the query of a signed link with additional parameters.
-func query(key string, extra ...string) string {
+// linkQuery returns the query of a link that a key signs, with additional parameters in pairs of name and value.
+func linkQuery(key string, extra ...string) string {
 	parameters := map[string]string{"amount": "56.50", "fiat_currency": "EUR", "key": publicKey(key)}
 	for i := 0; i < len(extra); i += 2 {
 		parameters[extra[i]] = extra[i+1]
 	}
-	return encoded(parameters, signature.Sign("secret of "+key, signature.LinkMessage(parameters)))
+	return encodeLink(parameters, signature.Sign("secret of "+key, signature.LinkMessage(parameters)))
 }
 
-func encoded(parameters map[string]string, sig string) string {
+// encodeLink returns the query of a link with the given parameters and signature.
+func encodeLink(parameters map[string]string, sig string) string {
 	values := url.Values{}
 	for name, value := range maps.All(parameters) {
 		values.Set(name, value)
@@ -42,7 +43,7 @@ func aboutSigned(action, query string) message {
 	if err != nil {
 		panic(err)
 	}
-	return message{method: "POST", target: "/api/v2/links/" + action, key: "page", own: true, body: string(body)}
+	return message{method: "POST", target: "/api/v2/links/" + action, key: "page", signRequest: true, body: string(body)}
 }
 
 // pay pays by a signed link and returns the identifier of its invoice.
@@ -56,6 +57,7 @@ func (f *fixture) pay(t *testing.T, query string) string {
 	return created.ForeignID
 }
 
+// readLink returns the content of a signed link.
 func (f *fixture) readLink(t *testing.T, query string) (l api.CheckoutLink) {
 	t.Helper()
 	response := f.send(aboutSigned("read", query))
@@ -73,20 +75,20 @@ func TestGolden_links(t *testing.T) {
 	var answers []string
 	record := func(name string, m message) { answers = append(answers, goldenText(t, name, f.send(m))) }
 	links := func(method, path, body string) message {
-		return message{method: method, target: "/api/v2/links" + path, key: "admin", own: true, body: body}
+		return message{method: method, target: "/api/v2/links" + path, key: "admin", signRequest: true, body: body}
 	}
 	record("made", links("POST", "", `{"slug":"coffee","amount":3.50,"fiat_currency":"EUR","description":"Filter coffee","language":"de","url_success":"https://shop.example/thanks"}`))
 	record("open, with a random slug", links("POST", "", `{"fiat_currency":"USD"}`))
 	record("listed", links("GET", "", ""))
 	record("one", links("GET", "/coffee", ""))
-	record("read by its page", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"slug":"coffee"}`})
+	record("read by its page", message{method: "POST", target: "/api/v2/links/read", key: "page", signRequest: true, body: `{"slug":"coffee"}`})
 	record("paid by its page", message{
-		method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee"}`, header: http.Header{api.HeaderIdempotencyKey: {"token"}},
+		method: "POST", target: "/api/v2/links/pay", key: "page", signRequest: true, body: `{"slug":"coffee"}`, header: http.Header{api.HeaderIdempotencyKey: {"token"}},
 	})
 	record("removed", links("DELETE", "/coffee", ""))
-	record("signed, read by its page", aboutSigned("read", query("all", "order_id", "1042", "description", "Two prints")))
-	record("signed, paid by its page", aboutSigned("pay", query("all", "order_id", "1042")))
-	record("signed, read again", aboutSigned("read", query("all", "order_id", "1042")))
+	record("signed, read by its page", aboutSigned("read", linkQuery("all", "order_id", "1042", "description", "Two prints")))
+	record("signed, paid by its page", aboutSigned("pay", linkQuery("all", "order_id", "1042")))
+	record("signed, read again", aboutSigned("read", linkQuery("all", "order_id", "1042")))
 	golden(t, "links.json", "["+strings.Join(answers, ",")+"]")
 }
 
@@ -96,20 +98,20 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 	t.Parallel()
 	now := noon
 	f := newFixture(t, func() time.Time { return now })
-	link := query("all", "order_id", "1042")
+	link := linkQuery("all", "order_id", "1042")
 	first := f.pay(t, link)
-	for _, variant := range []string{link, query("all", "order_id", "1042", "amount", "56.5"), query("all", "order_id", "1042", "language", "de")} {
+	for _, variant := range []string{link, linkQuery("all", "order_id", "1042", "amount", "56.5"), linkQuery("all", "order_id", "1042", "language", "de")} {
 		if got := f.pay(t, variant); got != first {
 			t.Errorf("link %s leads to invoice %s, want %s", variant, got, first)
 		}
 	}
-	for name, other := range map[string]string{"another order": query("all", "order_id", "1043"), "another key": query("live", "order_id", "1042")} {
+	for name, other := range map[string]string{"another order": linkQuery("all", "order_id", "1043"), "another key": linkQuery("live", "order_id", "1042")} {
 		if got := f.pay(t, other); got == first {
 			t.Errorf("link with %s leads to the same invoice", name)
 		}
 	}
 	simulate := func(id, action string) {
-		f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"` + action + `"}`})
+		f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", signRequest: true, body: `{"action":"` + action + `"}`})
 	}
 	for _, action := range []string{"exact", "confirm"} {
 		simulate(first, action)
@@ -123,13 +125,13 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 		t.Errorf("two days after payment the link leads to invoice %s, want %s", got, first)
 	}
 
-	declined := f.pay(t, query("all", "order_id", "7"))
-	f.send(message{method: "POST", target: "/api/v2/invoices/" + declined + "/cancel", key: "admin", own: true, body: `{}`})
-	if l := f.readLink(t, query("all", "order_id", "7")); l.ForeignID != "" || l.EarlierID != "" {
+	declined := f.pay(t, linkQuery("all", "order_id", "7"))
+	f.send(message{method: "POST", target: "/api/v2/invoices/" + declined + "/cancel", key: "admin", signRequest: true, body: `{}`})
+	if l := f.readLink(t, linkQuery("all", "order_id", "7")); l.ForeignID != "" || l.EarlierID != "" {
 		t.Errorf("after declined the link offers %+v", l)
 	}
-	second := f.pay(t, query("all", "order_id", "7"))
-	if second == declined || f.pay(t, query("all", "order_id", "7")) != second {
+	second := f.pay(t, linkQuery("all", "order_id", "7"))
+	if second == declined || f.pay(t, linkQuery("all", "order_id", "7")) != second {
 		t.Error("after declined the link does not lead to one new invoice")
 	}
 	simulate(second, "under")
@@ -140,7 +142,7 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 	if _, err := f.invoices.Expire(t.Context(), 10); err != nil {
 		t.Fatal(err)
 	}
-	if l := f.readLink(t, query("all", "order_id", "7")); l.ForeignID != "" || l.EarlierID != second {
+	if l := f.readLink(t, linkQuery("all", "order_id", "7")); l.ForeignID != "" || l.EarlierID != second {
 		t.Errorf("after a partial payment and expiry the link offers %+v", l)
 	}
 }
@@ -149,14 +151,14 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
 	t.Parallel()
 	otherPrices := map[string]string{
-		"another amount":   query("all", "order_id", "1042", "amount", "500"),
-		"another currency": query("all", "order_id", "1042", "fiat_currency", "USD"),
+		"another amount":   linkQuery("all", "order_id", "1042", "amount", "500"),
+		"another currency": linkQuery("all", "order_id", "1042", "fiat_currency", "USD"),
 	}
 	for name, other := range otherPrices {
 		t.Run(name+" replaces an invoice without payments", func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, nil)
-			first := f.pay(t, query("all", "order_id", "1042"))
+			first := f.pay(t, linkQuery("all", "order_id", "1042"))
 			if l := f.readLink(t, other); l.ForeignID != "" || l.OtherID != "" {
 				t.Errorf("the link offers %+v, want a new invoice", l)
 			}
@@ -182,7 +184,7 @@ func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
 			t.Run(fmt.Sprint(name, " creates no invoice after ", tt.actions), func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, nil)
-				first := f.pay(t, query("all", "order_id", "1042"))
+				first := f.pay(t, linkQuery("all", "order_id", "1042"))
 				for _, action := range tt.actions {
 					f.runAction(t, first, action)
 				}
@@ -208,13 +210,13 @@ func TestSignedLink_of_an_order_paid_twice_leads_to_the_receipt_of_its_price(t *
 	t.Parallel()
 	now := noon
 	f := newFixture(t, func() time.Time { return now })
-	small, large := query("all", "order_id", "1042"), query("all", "order_id", "1042", "amount", "400")
+	small, large := linkQuery("all", "order_id", "1042"), linkQuery("all", "order_id", "1042", "amount", "400")
 	first := f.pay(t, small)
 	f.runAction(t, first, api.SimulateLate)
 	second := f.pay(t, large)
 	for _, id := range []string{first, second} {
 		if id == first {
-			f.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/accept", key: "all", own: true, body: `{}`})
+			f.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/accept", key: "all", signRequest: true, body: `{}`})
 		} else {
 			f.runAction(t, id, api.SimulateExact)
 		}
@@ -237,12 +239,12 @@ func TestLink_recreated_with_another_price_creates_another_invoice(t *testing.T)
 	f := newFixture(t, nil)
 	f.useStorage()
 	links := func(method, path, body string) {
-		f.send(message{method: method, target: "/api/v2/links" + path, key: "admin", own: true, body: body})
+		f.send(message{method: method, target: "/api/v2/links" + path, key: "admin", signRequest: true, body: body})
 	}
 	pay := func() string {
 		var created api.CheckoutInvoice
 		response := f.send(message{
-			method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee"}`, header: set(api.HeaderIdempotencyKey, "token"),
+			method: "POST", target: "/api/v2/links/pay", key: "page", signRequest: true, body: `{"slug":"coffee"}`, header: headerWith(api.HeaderIdempotencyKey, "token"),
 		})
 		if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
 			t.Fatalf("pay answers %d: %s", response.StatusCode, text)
@@ -266,7 +268,7 @@ func TestSignedLink_without_an_order_has_one_invoice_per_token(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	invoiceOf := func(token string) string {
-		m := aboutSigned("pay", query("all"))
+		m := aboutSigned("pay", linkQuery("all"))
 		m.header = http.Header{api.HeaderIdempotencyKey: {token}}
 		return read(t, f.send(m))
 	}
@@ -279,8 +281,8 @@ func TestSignedLink_expires(t *testing.T) {
 	t.Parallel()
 	now := noon
 	f := newFixture(t, func() time.Time { return now })
-	link := query("all", "order_id", "1042", "expires", strconv.FormatInt(noon.Add(time.Hour).Unix(), 10))
-	other := query("all", "order_id", "7", "expires", strconv.FormatInt(noon.Add(time.Hour).Unix(), 10))
+	link := linkQuery("all", "order_id", "1042", "expires", strconv.FormatInt(noon.Add(time.Hour).Unix(), 10))
+	other := linkQuery("all", "order_id", "7", "expires", strconv.FormatInt(noon.Add(time.Hour).Unix(), 10))
 	first := f.pay(t, link)
 	now = now.Add(time.Hour)
 	if got := f.pay(t, link); got != first { // an expired link still leads to the invoice of its order
@@ -305,21 +307,21 @@ func TestSignedLink_refuses_changes(t *testing.T) {
 	change := func(edit func(map[string]string)) string {
 		changed := maps.Clone(valid)
 		edit(changed)
-		return encoded(changed, sig)
+		return encodeLink(changed, sig)
 	}
-	cases := map[string]string{"no signature": encoded(valid, ""), "another signature": encoded(valid, strings.Repeat("ab", 64))}
+	cases := map[string]string{"no signature": encodeLink(valid, ""), "another signature": encodeLink(valid, strings.Repeat("ab", 64))}
 	for name := range valid {
 		cases[name+" changed"] = change(func(p map[string]string) { p[name] += "1" })
 		cases[name+" taken out"] = change(func(p map[string]string) { delete(p, name) })
 		cases[name+" emptied"] = change(func(p map[string]string) { p[name] = "" })
-		cases[name+" twice"] = encoded(valid, sig) + "&" + url.Values{name: {valid[name]}}.Encode()
+		cases[name+" twice"] = encodeLink(valid, sig) + "&" + url.Values{name: {valid[name]}}.Encode()
 		cases[name+" in capitals"] = change(func(p map[string]string) { p[strings.ToUpper(name)] = p[name]; delete(p, name) })
 	}
 	for _, extra := range []string{"&sig=" + sig, "&amount=1", "&AMOUNT=1", "&Amount=1", "&amount+=1", "&%61mount=1", "&key=", "&order_id=%ff", "&order_id=%zz"} {
-		cases["with "+extra] = encoded(valid, sig) + extra
+		cases["with "+extra] = encodeLink(valid, sig) + extra
 	}
 	for _, key := range []string{"revoked", "nobody", "page", "create"} { // the last two must not sign links
-		cases["signed by "+key] = query(key)
+		cases["signed by "+key] = linkQuery(key)
 	}
 	f := newFixture(t, nil)
 	for name, query := range cases {
@@ -332,7 +334,7 @@ func TestSignedLink_refuses_changes(t *testing.T) {
 	if n := f.storage.Count(); n != 0 {
 		t.Errorf("%d invoices were created, want none", n)
 	}
-	if response := f.send(aboutSigned("pay", encoded(valid, strings.ToUpper(sig)))); response.StatusCode != http.StatusOK {
+	if response := f.send(aboutSigned("pay", encodeLink(valid, strings.ToUpper(sig)))); response.StatusCode != http.StatusOK {
 		t.Errorf("the unchanged link: answer %d: %s", response.StatusCode, read(t, response))
 	}
 }
@@ -341,7 +343,7 @@ func TestSignedLink_refuses_changes(t *testing.T) {
 func TestSignedLink_ignores_other_parameters(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	link := query("all", "order_id", "1042", "description", "Two prints")
+	link := linkQuery("all", "order_id", "1042", "description", "Two prints")
 	first := f.pay(t, link)
 	for _, extra := range []string{
 		"fbclid=IwAR0_x-9", "utm_source=mail", "utm_campaign=a%20b+c", "gclid=1", "gad_source=1", "msclkid=2", "mc_cid=3", "mc_eid=4", "_hsenc=5",
@@ -360,7 +362,7 @@ func TestSignedLink_ignores_other_parameters(t *testing.T) {
 func TestSignedLink_keeps_international_domain_names_in_Punycode(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	id := f.pay(t, query("all", "order_id", "1042", "url_success", "https://bücher.example/danke", "url_failure", "https://BÜCHER.example/"))
+	id := f.pay(t, linkQuery("all", "order_id", "1042", "url_success", "https://bücher.example/danke", "url_failure", "https://BÜCHER.example/"))
 	r := f.resource(t, id)
 	if r.URLSuccess != "https://xn--bcher-kva.example/danke" || r.URLFailure != "https://xn--bcher-kva.example/" {
 		t.Errorf("return addresses = %q and %q", r.URLSuccess, r.URLFailure)
@@ -384,8 +386,8 @@ func TestLinks_enforce_scopes(t *testing.T) {
 		for key, want := range tt.status {
 			f := newFixture(t, nil)
 			f.useStorage()
-			f.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`})
-			response := f.send(message{method: tt.method, target: "/api/v2/links" + tt.path, key: key, own: true, body: tt.body})
+			f.send(message{method: "POST", target: "/api/v2/links", key: "admin", signRequest: true, body: `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`})
+			response := f.send(message{method: tt.method, target: "/api/v2/links" + tt.path, key: key, signRequest: true, body: tt.body})
 			if response.StatusCode != want {
 				t.Errorf("%s links%s by %s: answer %d, want %d: %s", tt.method, tt.path, key, response.StatusCode, want, read(t, response))
 			}
@@ -398,14 +400,14 @@ func TestOpenLink_accepts_the_shoppers_amount(t *testing.T) {
 	f := newFixture(t, nil)
 	f.useStorage()
 	for slug, amount := range map[string]string{"open": "", "fixed": `"amount":5,`} {
-		f.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"` + slug + `",` + amount + `"fiat_currency":"EUR"}`})
+		f.send(message{method: "POST", target: "/api/v2/links", key: "admin", signRequest: true, body: `{"slug":"` + slug + `",` + amount + `"fiat_currency":"EUR"}`})
 	}
 	for body, want := range map[string]int{
 		`{"slug":"open","amount":"7.50"}`: 200, `{"slug":"open"}`: 400, `{"slug":"open","amount":"0"}`: 400, `{"slug":"open","amount":"7.505"}`: 400,
 		`{"slug":"open","amount":"1000001"}`: 400, `{"slug":"fixed"}`: 200, `{"slug":"fixed","amount":"1"}`: 400, `{"slug":"none"}`: 404,
 		`{"slug":"../open"}`: 404, `{}`: 400, `{"slug":"open","query":"a=b"}`: 400,
 	} {
-		m := message{method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: body, header: http.Header{api.HeaderIdempotencyKey: {body}}}
+		m := message{method: "POST", target: "/api/v2/links/pay", key: "page", signRequest: true, body: body, header: http.Header{api.HeaderIdempotencyKey: {body}}}
 		if response := f.send(m); response.StatusCode != want {
 			t.Errorf("%s: answer %d, want %d: %s", body, response.StatusCode, want, read(t, response))
 		}
@@ -420,11 +422,11 @@ func TestLink_that_changed_or_ended_creates_no_invoice(t *testing.T) {
 	f := newFixture(t, func() time.Time { return now })
 	f.useStorage()
 	links := func(method, path, body string) *http.Response {
-		return f.send(message{method: method, target: "/api/v2/links" + path, key: "admin", own: true, body: body})
+		return f.send(message{method: method, target: "/api/v2/links" + path, key: "admin", signRequest: true, body: body})
 	}
 	pay := func(token, extra string) *http.Response {
 		return f.send(message{
-			method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee"` + extra + `}`, header: set(api.HeaderIdempotencyKey, token),
+			method: "POST", target: "/api/v2/links/pay", key: "page", signRequest: true, body: `{"slug":"coffee"` + extra + `}`, header: headerWith(api.HeaderIdempotencyKey, token),
 		})
 	}
 	links("POST", "", `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR","payment_methods":["EURC-BASE","BTC"]}`)
@@ -502,9 +504,9 @@ func TestKeys_record_their_use(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.create(t, "create", minimalBody)
-	f.pay(t, query("all", "order_id", "1042"))
+	f.pay(t, linkQuery("all", "order_id", "1042"))
 	f.send(message{method: "POST", target: "/api/v2/invoice/new", key: "admin", body: minimalBody}) // the key lacks the scope
-	f.send(create(message{key: "all", signed: "something else"}))
+	f.send(creation(message{key: "all", signed: "something else"}))
 	if got := strings.Join(f.merchants.usedKeys, " "); got != "create page all" && got != "create all page" {
 		t.Errorf("recorded %q, want the uses of create, page and all", got)
 	}

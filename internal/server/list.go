@@ -31,7 +31,7 @@ func (s *server) listInvoices(c echo.Context, k call) error {
 	selected, after, limit, view := s.newSelection(k), invoice.Position{}, defaultPage, fullView
 	parameters := selected.parameters()
 	maps.Copy(parameters, map[string]parameter{
-		"cursor": place(&after), "limit": within(&limit, 1, maxPage), "view": word(&view, fullView, summaryView),
+		"cursor": listCursor(&after), "limit": within(&limit, 1, maxPage), "view": oneOf(&view, fullView, summaryView),
 	})
 	f, err := selected.read(c.Request().URL.RawQuery, parameters)
 	if err != nil {
@@ -43,23 +43,14 @@ func (s *server) listInvoices(c echo.Context, k call) error {
 		if err != nil {
 			return err
 		}
-		return writeJSON(c, http.StatusOK, api.SummaryList{Summaries: encoded(page, wire.Summary), NextCursor: nextCursor(more)})
+		return writeJSON(c, http.StatusOK, api.SummaryList{Summaries: views(wire.Summary, page, nil), NextCursor: nextCursor(more)})
 	}
 	page, more, err := s.Invoices.Invoices(ctx, f, after, limit)
 	if err != nil {
 		return err
 	}
-	resources := encoded(page, func(inv *invoice.Invoice) api.Resource { return wire.Resource(s.Invoices, inv, nil) })
-	return writeJSON(c, http.StatusOK, api.InvoiceList{Invoices: resources, NextCursor: nextCursor(more)})
-}
-
-// encoded returns the invoices of a page, encoded.
-func encoded[T, R any](page []T, encode func(T) R) []R {
-	list := make([]R, 0, len(page))
-	for _, inv := range page {
-		list = append(list, encode(inv))
-	}
-	return list
+	resource := func(inv *invoice.Invoice) api.Resource { return wire.Resource(s.Invoices, inv, nil) }
+	return writeJSON(c, http.StatusOK, api.InvoiceList{Invoices: views(resource, page, nil), NextCursor: nextCursor(more)})
 }
 
 // nextCursor returns the cursor of the next page; "" if there is none.
@@ -67,7 +58,7 @@ func nextCursor(more invoice.Position) string {
 	if more == (invoice.Position{}) {
 		return ""
 	}
-	return cursor(more)
+	return encodeCursor(more)
 }
 
 // selection holds the parameters of a request that select invoices of the key's merchant and mode.
@@ -87,16 +78,16 @@ func (s *server) newSelection(k call) *selection {
 	}
 }
 
-// parameters returns the parameters, by their names.
+// parameters returns the parsers of the parameters, by the parameters' names.
 func (s *selection) parameters() map[string]parameter {
 	f := &s.filter
 	return map[string]parameter{
-		"status": word(&f.Status, invoice.Created, invoice.Pending, invoice.Paid, invoice.Expired, invoice.Declined),
+		"status": oneOf(&f.Status, invoice.Created, invoice.Pending, invoice.Paid, invoice.Expired, invoice.Declined),
 		"from":   moment(&f.From), "to": moment(&f.To),
-		"exception": word(&f.Exception,
+		"exception": oneOf(&f.Exception,
 			invoice.Underpaid, invoice.Overpaid, invoice.Late, invoice.WasReplaced, invoice.WasReorged, invoice.WrongAsset, invoice.Older, invoice.Delayed),
-		"needs_decision": word(&s.decision, "true"),
-		"origin": word(&f.Origin.Kind,
+		"needs_decision": oneOf(&s.decision, "true"),
+		"origin": oneOf(&f.Origin.Kind,
 			invoice.FromAPI, invoice.FromStorefront, invoice.FromProduct, invoice.FromLink, invoice.FromSignedLink, invoice.FromTerminal),
 		"origin_id":     plainText(&f.Origin.ID, 128),
 		"order_id":      plainText(&f.OrderID, 128),
@@ -109,9 +100,9 @@ func (s *selection) parameters() map[string]parameter {
 	}
 }
 
-// read reads the query of a request and returns its filter.
+// read parses the query of a request and returns the filter that it describes.
 func (s *selection) read(raw string, parameters map[string]parameter) (invoice.Filter, error) {
-	if err := query(raw, parameters); err != nil {
+	if err := parseQuery(raw, parameters); err != nil {
 		return invoice.Filter{}, err
 	}
 	f := s.filter

@@ -12,14 +12,15 @@ import (
 	"chequer/internal/api"
 )
 
-func listOf(query string) message {
-	return message{method: "GET", target: "/api/v2/invoices" + query, key: "read", own: true}
+// listCall is the call that lists invoices.
+func listCall(query string) message {
+	return message{method: "GET", target: "/api/v2/invoices" + query, key: "read", signRequest: true}
 }
 
 // summaries returns the summaries that a query lists.
 func (f *fixture) summaries(t *testing.T, query string) []api.Summary {
 	t.Helper()
-	response := f.send(listOf("?view=summary&" + query))
+	response := f.send(listCall("?view=summary&" + query))
 	text := read(t, response)
 	var list api.SummaryList
 	decode(t, text, &list)
@@ -38,7 +39,7 @@ func TestList_summaries(t *testing.T) {
 	f.simulateAction(t, id, `{"action":"confirm"}`)
 	now = noon.Add(time.Second)
 	second := f.create(t, "all", minimalBody)
-	response := f.send(listOf("?view=summary&limit=1"))
+	response := f.send(listCall("?view=summary&limit=1"))
 	var first api.SummaryList
 	decode(t, read(t, response), &first)
 	if len(first.Summaries) != 1 || first.Summaries[0].ForeignID != second || first.NextCursor == "" {
@@ -69,7 +70,7 @@ func TestList_summaries_are_short(t *testing.T) {
 			f.simulateAction(t, id, `{"action":"confirm"}`)
 		}
 	}
-	text := read(t, f.send(listOf("?view=summary&limit=100")))
+	text := read(t, f.send(listCall("?view=summary&limit=100")))
 	if n := strings.Count(text, `"foreign_id"`); n != 100 || len(text) > 60_000 {
 		t.Errorf("%d summaries have %d bytes, want 100 with at most 60,000", n, len(text))
 	}
@@ -115,15 +116,16 @@ func TestList_filters(t *testing.T) {
 		}
 		var fullList string
 		var list api.InvoiceList
-		decode(t, read(t, f.send(listOf("?"+query))), &list)
+		decode(t, read(t, f.send(listCall("?"+query))), &list)
 		for _, r := range list.Invoices {
 			fullList += r.ForeignID
 		}
 		if fullList != want {
 			t.Errorf("%s in full: %s, want %s", query, fullList, want)
 		}
-		if lines := strings.Count(read(t, f.send(listOf("/export?format=csv&"+query))), "\r\n") - 1; lines != len(want)/32 {
-			t.Errorf("%s exported: %d lines, want %d", query, lines, len(want)/32)
+		const idLength = 32
+		if lines := strings.Count(read(t, f.send(listCall("/export?format=csv&"+query))), "\r\n") - 1; lines != len(want)/idLength {
+			t.Errorf("%s exported: %d lines, want %d", query, lines, len(want)/idLength)
 		}
 	}
 }
@@ -160,7 +162,7 @@ func TestList_refuses(t *testing.T) {
 			if strings.HasPrefix(query, "view") && path != "?" {
 				continue
 			}
-			message := checkRefused(t, f.send(listOf(path+query)), 400, "invalid_"+name)
+			message := checkRefused(t, f.send(listCall(path+query)), 400, "invalid_"+name)
 			if !strings.HasPrefix(message, name) {
 				t.Errorf("%s: message %q does not begin with %s", query, message, name)
 			}

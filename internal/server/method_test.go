@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// allowed returns the methods of an Allow header, sorted.
-func allowed(r *http.Response) string {
+// allowedMethods returns the methods of an Allow header, sorted.
+func allowedMethods(r *http.Response) string {
 	methods := strings.Split(r.Header.Get("Allow"), ", ")
 	slices.Sort(methods)
 	return strings.Join(methods, " ")
@@ -45,12 +45,12 @@ func TestMethods_of_every_path(t *testing.T) {
 			}
 			response := f.send(message{method: method, target: path})
 			checkRefused(t, response, http.StatusMethodNotAllowed, "method_not_allowed")
-			if got := allowed(response); got != want {
+			if got := allowedMethods(response); got != want {
 				t.Errorf("%s %s: Allow = %q, want %q", method, path, got, want)
 			}
 		}
 		response := f.send(message{method: "OPTIONS", target: path})
-		if got := allowed(response); response.StatusCode != http.StatusNoContent || got != want || read(t, response) != "" {
+		if got := allowedMethods(response); response.StatusCode != http.StatusNoContent || got != want || read(t, response) != "" {
 			t.Errorf("OPTIONS %s: answer %d, Allow = %q, want 204 and %q", path, response.StatusCode, got, want)
 		}
 	}
@@ -71,7 +71,7 @@ func TestMethods_HEAD_is_GET_without_the_body(t *testing.T) {
 	client.Timeout = 10 * time.Second
 	request := func(method, target, key string) (http.Header, int, string) {
 		t.Helper()
-		r := f.request(message{method: method, target: target, key: key, own: true})
+		r := f.request(message{method: method, target: target, key: key, signRequest: true})
 		send, err := http.NewRequest(method, server.URL+r.RequestURI, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -27,8 +27,8 @@ type network struct {
 	unwatched bool // the watcher observes nothing
 	sequence  int64
 	tip       int64
-	shown     []chain.Transfer
-	acts      []string
+	transfers []chain.Transfer
+	actions   []string
 }
 
 var _ interface {
@@ -62,8 +62,8 @@ func (n *network) Scan(context.Context, chain.Cursor, chain.Watched) (chain.Snap
 	panic("Scan is not used: the tests call observe")
 }
 
-// watch starts the network with a tip at height 100.
-func (n *network) watch(f *fixture) {
+// start starts the network with a tip at height 100.
+func (n *network) start(f *fixture) {
 	n.fixture, n.tip = f, 100
 	f.storage.SaveProgress(n.id, invoice.Progress{
 		Tip: chain.Cursor{Height: 100, Hash: "b100"}, Scanned: n.now(),
@@ -73,9 +73,9 @@ func (n *network) watch(f *fixture) {
 func (n *network) Pay(ctx context.Context, asset chain.Asset, script string, amount money.Amount) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	tx := fmt.Sprintf("tx%d", len(n.shown)+1)
-	n.acts = append(n.acts, fmt.Sprintf("pay %s %s to %s", amount, asset.Code, script))
-	n.shown = append(n.shown, chain.Transfer{
+	tx := fmt.Sprintf("tx%d", len(n.transfers)+1)
+	n.actions = append(n.actions, fmt.Sprintf("pay %s %s to %s", amount, asset.Code, script))
+	n.transfers = append(n.transfers, chain.Transfer{
 		ID: tx + ":0", Tx: tx, Asset: asset.Code, Script: script, Amount: amount, Spends: []string{"in" + tx + ":0"},
 		FirstSeen: n.now(),
 	})
@@ -85,10 +85,10 @@ func (n *network) Pay(ctx context.Context, asset chain.Asset, script string, amo
 func (n *network) Confirm(ctx context.Context, txs []string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.acts = append(n.acts, fmt.Sprintf("confirm %v", txs))
+	n.actions = append(n.actions, fmt.Sprintf("confirm %v", txs))
 	n.tip++
-	for i := range n.shown {
-		if t := &n.shown[i]; slices.Contains(txs, t.Tx) && t.Block == nil {
+	for i := range n.transfers {
+		if t := &n.transfers[i]; slices.Contains(txs, t.Tx) && t.Block == nil {
 			t.Block = &chain.Block{Height: n.tip, Hash: fmt.Sprintf("b%d", n.tip), Time: n.now()}
 		}
 	}
@@ -98,10 +98,10 @@ func (n *network) Confirm(ctx context.Context, txs []string) error {
 func (n *network) Replace(ctx context.Context, tx string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.acts = append(n.acts, "replace "+tx)
-	before := len(n.shown)
-	n.shown = slices.DeleteFunc(n.shown, func(t chain.Transfer) bool { return t.Tx == tx })
-	if len(n.shown) == before {
+	n.actions = append(n.actions, "replace "+tx)
+	before := len(n.transfers)
+	n.transfers = slices.DeleteFunc(n.transfers, func(t chain.Transfer) bool { return t.Tx == tx })
+	if len(n.transfers) == before {
 		return simnet.ErrUnknownTx
 	}
 	return n.observe(ctx)
@@ -110,10 +110,10 @@ func (n *network) Replace(ctx context.Context, tx string) error {
 func (n *network) Reorganise(ctx context.Context, txs []string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.acts = append(n.acts, fmt.Sprintf("reorganise %v", txs))
-	for i := range n.shown {
-		if slices.Contains(txs, n.shown[i].Tx) {
-			n.shown[i].Block = nil
+	n.actions = append(n.actions, fmt.Sprintf("reorganise %v", txs))
+	for i := range n.transfers {
+		if slices.Contains(txs, n.transfers[i].Tx) {
+			n.transfers[i].Block = nil
 		}
 	}
 	return n.observe(ctx)
@@ -129,7 +129,7 @@ func (n *network) observe(ctx context.Context) error {
 	snapshot := chain.Snapshot{
 		Started: started, From: chain.Cursor{Height: 90, Hash: "b90"},
 		Tip:         chain.Block{Height: n.tip, Hash: fmt.Sprintf("b%d", n.tip), Time: started},
-		Unconfirmed: chain.Complete, Transfers: slices.Clone(n.shown),
+		Unconfirmed: chain.Complete, Transfers: slices.Clone(n.transfers),
 	}
 	lease := invoice.Lease{Network: n.id, Epoch: 1, Sequence: n.sequence}
 	reached := invoice.Progress{
@@ -142,11 +142,11 @@ func (n *network) observe(ctx context.Context) error {
 	return nil
 }
 
-// done returns the actions since its last call.
-func (n *network) done() []string {
+// takeActions returns the actions since its last call.
+func (n *network) takeActions() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	acts := n.acts
-	n.acts = nil
-	return acts
+	actions := n.actions
+	n.actions = nil
+	return actions
 }

@@ -88,10 +88,10 @@ type reader struct {
 	tokens *json.Decoder
 }
 
-// member reads a name and its value. It records in given every name that is present, and whether
-// its value is not null.
+// member reads a name and its value. It records in present that the name is present, and whether the
+// value is not null.
 func (r *reader) member(fields map[string]field, present map[string]bool) error {
-	name, err := r.text()
+	name, err := r.name()
 	if err != nil {
 		return badRequest("unknown_field", "The name of a field "+err.Error())
 	}
@@ -155,6 +155,7 @@ func (r *reader) value(depth int) (any, error) {
 	return token, nil
 }
 
+// list reads the rest of a list after its opening bracket.
 func (r *reader) list(depth int) (any, error) {
 	list := []any{}
 	for r.tokens.More() {
@@ -168,10 +169,11 @@ func (r *reader) list(depth int) (any, error) {
 	return list, err
 }
 
+// object reads the rest of an object after its opening brace.
 func (r *reader) object(depth int) (any, error) {
 	object := map[string]any{}
 	for r.tokens.More() {
-		name, err := r.text()
+		name, err := r.name()
 		if err != nil {
 			return nil, err
 		}
@@ -186,16 +188,16 @@ func (r *reader) object(depth int) (any, error) {
 	return object, err
 }
 
-// text reads a name.
-func (r *reader) text() (string, error) {
+// name reads the name of a member.
+func (r *reader) name() (string, error) {
 	v, err := r.value(maxDepth)
-	text, _ := v.(string)
-	return text, err
+	name, _ := v.(string)
+	return name, err
 }
 
 // checkText refuses text that databases and other programs cannot store: U+0000, and half of a
-// surrogate pair, which encoding/json would replace with U+FFFD. Literal is the text as it was
-// sent.
+// surrogate pair, which encoding/json would replace with U+FFFD. literal is the JSON string that the
+// caller sent.
 func checkText(text string, literal []byte) error {
 	if strings.ContainsRune(text, 0) {
 		return errors.New("must not contain U+0000")
@@ -208,10 +210,10 @@ func checkText(text string, literal []byte) error {
 		rest = rest[i:]
 		first, ok := escaped(rest)
 		if !ok {
-			rest = rest[2:]
+			rest = rest[2:] // an escape of two characters, such as \n
 			continue
 		}
-		rest = rest[6:]
+		rest = rest[6:] // an escape such as \u00e4
 		if !utf16.IsSurrogate(first) {
 			continue
 		}

@@ -95,7 +95,7 @@ func (f *fixture) prepare(t *testing.T, from fault) {
 	t.Helper()
 	f.send(keyedMessage("taken", minimalBody))
 	if from <= usedNonce {
-		f.send(create(message{key: "all", own: true, nonce: orderNonce}))
+		f.send(creation(message{key: "all", signRequest: true, nonce: orderNonce}))
 	}
 	id := f.create(t, "all", minimalBody)
 	f.limit(server.Limits{PerKey: 1, PerAddress: 1})
@@ -103,18 +103,18 @@ func (f *fixture) prepare(t *testing.T, from fault) {
 		f.countRefused(t, message{method: "GET", target: "/api/v2/invoice/status?id=" + id}, 3)
 	}
 	if from <= busyKey {
-		f.countRefused(t, create(message{key: "all"}), 6)
-		f.countRefused(t, message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", own: true}, 6)
+		f.countRefused(t, creation(message{key: "all"}), 6)
+		f.countRefused(t, message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", signRequest: true}, 6)
 	}
 	f.rates.unavailable.Store(from <= noRate)
 }
 
 // faulty returns a request with a given fault and all later faults.
 func (f *fixture) faulty(from fault) *http.Request {
-	m := create(message{key: "all", own: true, nonce: orderNonce, header: set(api.HeaderIdempotencyKey, "fresh")})
-	for _, f := range []struct {
+	m := creation(message{key: "all", signRequest: true, nonce: orderNonce, header: headerWith(api.HeaderIdempotencyKey, "fresh")})
+	for _, change := range []struct {
 		fault fault
-		make  func()
+		apply func()
 	}{
 		{badPath, func() { m.target = "/api/v2/nothing" }},
 		{badMethod, func() { m.method = "PUT" }},
@@ -127,8 +127,8 @@ func (f *fixture) faulty(from fault) *http.Request {
 		{badNonce, func() { m.nonce = "short" }},
 		{badTimestamp, func() { m.skew = -time.Hour }},
 	} {
-		if from <= f.fault {
-			f.make()
+		if from <= change.fault {
+			change.apply()
 		}
 	}
 	r := f.request(m)

@@ -22,7 +22,7 @@ func TestExport_has_no_formula_in_a_sheet_with_semicolons(t *testing.T) {
 			t.Fatal(read(t, response))
 		}
 	}
-	sheet := read(t, f.send(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "all", own: true}))
+	sheet := read(t, f.send(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "all", signRequest: true}))
 	r := csv.NewReader(strings.NewReader(sheet))
 	r.Comma, r.LazyQuotes, r.FieldsPerRecord = ';', true, -1
 	for {
@@ -46,18 +46,18 @@ func TestSignedLink_of_an_order_that_was_paid_late_leads_to_its_receipt(t *testi
 	t.Parallel()
 	now := noon
 	f := newFixture(t, func() time.Time { return now })
-	link := query("all", "order_id", "1042")
+	link := linkQuery("all", "order_id", "1042")
 	first := f.pay(t, link)
-	f.send(message{method: "POST", target: "/api/v2/test/invoices/" + first + "/simulate", key: "all", own: true, body: `{"action":"` + api.SimulateLate + `"}`})
+	f.send(message{method: "POST", target: "/api/v2/test/invoices/" + first + "/simulate", key: "all", signRequest: true, body: `{"action":"` + api.SimulateLate + `"}`})
 	second := f.pay(t, link)
 	if second == first {
 		t.Fatal("no new invoice for an order whose invoice expired")
 	}
-	response := f.send(message{method: "POST", target: "/api/v2/invoices/" + first + "/accept", key: "all", own: true, body: `{}`})
+	response := f.send(message{method: "POST", target: "/api/v2/invoices/" + first + "/accept", key: "all", signRequest: true, body: `{}`})
 	if response.StatusCode != http.StatusOK {
 		t.Fatal(read(t, response))
 	}
-	f.send(message{method: "POST", target: "/api/v2/test/invoices/" + first + "/simulate", key: "all", own: true, body: `{"action":"` + api.SimulateConfirm + `"}`})
+	f.send(message{method: "POST", target: "/api/v2/test/invoices/" + first + "/simulate", key: "all", signRequest: true, body: `{"action":"` + api.SimulateConfirm + `"}`})
 	if got := f.resource(t, first).Status; got != api.StatusPaid {
 		t.Fatalf("the first invoice is %s", got)
 	}

@@ -19,6 +19,7 @@ var productProblems = problems{
 	merchant.ErrTooMany:  &problem{status: http.StatusConflict, code: "too_many_products", message: "The shop has reached its limit of products: remove one first"},
 }
 
+// product returns the API's view of a product.
 func (s *server) product(p merchant.Product) api.Product { return wire.Product(s.BaseURL, p) }
 
 // createProduct handles POST products.

@@ -18,23 +18,23 @@ import (
 // coffee is the request for a product.
 const coffee = `{"slug":"coffee","name":"Coffee","description":"Filter, 250 g","price":3.50,"fiat_currency":"EUR","max_quantity":20}`
 
-// products is a call about products.
-func products(key, method, path, body string) message {
-	return message{method: method, target: "/api/v2/products" + path, key: key, own: true, body: body}
+// productCall is a call about products.
+func productCall(key, method, path, body string) message {
+	return message{method: method, target: "/api/v2/products" + path, key: key, signRequest: true, body: body}
 }
 
-// order orders a product as its page does, with the token of its form.
-func (f *fixture) order(token, body string) *http.Response {
-	m := products("all", "POST", "/order", body)
+// sendOrder orders a product as its page does, with the token of its form.
+func (f *fixture) sendOrder(token, body string) *http.Response {
+	m := productCall("all", "POST", "/order", body)
 	m.header = http.Header{api.HeaderIdempotencyKey: {token}}
 	return f.send(m)
 }
 
-// ordered orders a product and returns the identifier of the invoice.
-func (f *fixture) ordered(t *testing.T, token, body string) string {
+// orderInvoice orders a product and returns the identifier of the invoice.
+func (f *fixture) orderInvoice(t *testing.T, token, body string) string {
 	t.Helper()
 	var created api.CheckoutInvoice
-	response := f.order(token, body)
+	response := f.sendOrder(token, body)
 	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
 		t.Fatalf("order answers %d: %s", response.StatusCode, text)
 	}
@@ -48,18 +48,18 @@ func TestGolden_products(t *testing.T) {
 	f.useStorage()
 	var answers []string
 	record := func(name string, m message) { answers = append(answers, goldenText(t, name, f.send(m))) }
-	record("made", products("all", "POST", "", coffee))
-	record("made for dollars, asking for both", products("all", "POST", "", `{"slug":"repair","name":"Repair","price":"64","fiat_currency":"USD","ask_order_id":"required","ask_note":"optional"}`))
-	record("not for sale", products("all", "POST", "", `{"slug":"tea","name":"Tea","price":"2","fiat_currency":"EUR","active":false}`))
-	record("listed", products("all", "GET", "", ""))
-	record("one", products("all", "GET", "/coffee", ""))
-	record("changed", products("all", "PATCH", "/coffee", `{"price":"3.80","description":null}`))
-	record("shown by the shop", products("all", "POST", "/read", `{}`))
-	record("shown by its page", products("all", "POST", "/read", `{"slug":"repair"}`))
-	m := products("all", "POST", "/order", `{"slug":"repair","quantity":3,"amount":"192","fiat_currency":"USD","order_id":"A-17","note":"Front wheel\nonly"}`)
+	record("made", productCall("all", "POST", "", coffee))
+	record("made for dollars, asking for both", productCall("all", "POST", "", `{"slug":"repair","name":"Repair","price":"64","fiat_currency":"USD","ask_order_id":"required","ask_note":"optional"}`))
+	record("not for sale", productCall("all", "POST", "", `{"slug":"tea","name":"Tea","price":"2","fiat_currency":"EUR","active":false}`))
+	record("listed", productCall("all", "GET", "", ""))
+	record("one", productCall("all", "GET", "/coffee", ""))
+	record("changed", productCall("all", "PATCH", "/coffee", `{"price":"3.80","description":null}`))
+	record("shown by the shop", productCall("all", "POST", "/read", `{}`))
+	record("shown by its page", productCall("all", "POST", "/read", `{"slug":"repair"}`))
+	m := productCall("all", "POST", "/order", `{"slug":"repair","quantity":3,"amount":"192","fiat_currency":"USD","order_id":"A-17","note":"Front wheel\nonly"}`)
 	m.header = http.Header{api.HeaderIdempotencyKey: {"token"}}
 	record("ordered", m)
-	record("removed", products("all", "DELETE", "/coffee", ""))
+	record("removed", productCall("all", "DELETE", "/coffee", ""))
 	golden(t, "products.json", "["+strings.Join(answers, ",")+"]")
 }
 
@@ -68,10 +68,10 @@ func TestOrder_details_are_in_the_invoice(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.useStorage()
-	f.send(products("all", "POST", "", `{"slug":"repair","name":"<b>Repair</b> & \"more\"","price":"0.10","fiat_currency":"EUR","ask_order_id":"optional","ask_note":"optional"}`))
-	id := f.ordered(t, "token", `{"slug":"repair","quantity":3,"amount":"0.30","fiat_currency":"EUR","order_id":"A-17","note":"Zwei Räder"}`)
+	f.send(productCall("all", "POST", "", `{"slug":"repair","name":"<b>Repair</b> & \"more\"","price":"0.10","fiat_currency":"EUR","ask_order_id":"optional","ask_note":"optional"}`))
+	id := f.orderInvoice(t, "token", `{"slug":"repair","quantity":3,"amount":"0.30","fiat_currency":"EUR","order_id":"A-17","note":"Zwei Räder"}`)
 	var got api.Resource
-	response := f.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "all", own: true})
+	response := f.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "all", signRequest: true})
 	if err := json.Unmarshal([]byte(read(t, response)), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -90,26 +90,26 @@ func TestOrder_creates_one_invoice_at_the_shown_price(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.useStorage()
-	f.send(products("all", "POST", "", coffee))
+	f.send(productCall("all", "POST", "", coffee))
 	order := `{"slug":"coffee","quantity":2,"amount":"7.00","fiat_currency":"EUR"}`
-	first := f.ordered(t, "a", order)
+	first := f.orderInvoice(t, "a", order)
 	for name, change := range map[string]message{
-		"price":    products("all", "PATCH", "/coffee", `{"price":"3.51"}`),
-		"currency": products("all", "PATCH", "/coffee", `{"price":"3.50","fiat_currency":"USD"}`),
-		"sale":     products("all", "PATCH", "/coffee", `{"active":false}`),
+		"price":    productCall("all", "PATCH", "/coffee", `{"price":"3.51"}`),
+		"currency": productCall("all", "PATCH", "/coffee", `{"price":"3.50","fiat_currency":"USD"}`),
+		"sale":     productCall("all", "PATCH", "/coffee", `{"active":false}`),
 	} {
 		f.send(change)
-		if second := f.ordered(t, "a", order); second != first {
+		if second := f.orderInvoice(t, "a", order); second != first {
 			t.Errorf("after a change of the %s the same form created another invoice", name)
 		}
 		want := map[string]string{"price": api.CodePriceChanged, "currency": api.CodePriceChanged, "sale": api.CodeProductNotFound}[name]
-		if got := f.order("new "+name, order).Header.Get(api.HeaderErrorCode); got != want {
+		if got := f.sendOrder("new "+name, order).Header.Get(api.HeaderErrorCode); got != want {
 			t.Errorf("after a change of the %s an order of an older page has the code %q, want %q", name, got, want)
 		}
-		f.send(products("all", "PATCH", "/coffee", `{"price":"3.50","fiat_currency":"EUR","active":true}`))
+		f.send(productCall("all", "PATCH", "/coffee", `{"price":"3.50","fiat_currency":"EUR","active":true}`))
 	}
-	f.send(products("all", "DELETE", "/coffee", ""))
-	if second := f.ordered(t, "a", order); second != first {
+	f.send(productCall("all", "DELETE", "/coffee", ""))
+	if second := f.orderInvoice(t, "a", order); second != first {
 		t.Error("after removal of the product the same form created another invoice")
 	}
 	if n := f.storage.Count(); n != 1 {
@@ -121,11 +121,11 @@ func TestOrder_concurrent_requests_create_one_invoice(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.useStorage()
-	f.send(products("all", "POST", "", coffee))
+	f.send(productCall("all", "POST", "", coffee))
 	var group sync.WaitGroup
 	for range 16 {
 		group.Go(func() {
-			response := f.order("token", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
+			response := f.sendOrder("token", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
 			if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusConflict {
 				t.Errorf("answer %d", response.StatusCode)
 			}
@@ -141,10 +141,10 @@ func TestOrder_refuses_invalid_requests(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.useStorage()
-	f.send(products("all", "POST", "", coffee))
-	f.send(products("all", "POST", "", `{"slug":"house","name":"House","price":"400000","fiat_currency":"EUR"}`))
-	f.send(products("all", "POST", "", `{"slug":"repair","name":"Repair","price":"64","fiat_currency":"EUR","ask_order_id":"required","ask_note":"optional"}`))
-	f.send(products("live", "POST", "", `{"slug":"live","name":"Live","price":"64","fiat_currency":"EUR"}`))
+	f.send(productCall("all", "POST", "", coffee))
+	f.send(productCall("all", "POST", "", `{"slug":"house","name":"House","price":"400000","fiat_currency":"EUR"}`))
+	f.send(productCall("all", "POST", "", `{"slug":"repair","name":"Repair","price":"64","fiat_currency":"EUR","ask_order_id":"required","ask_note":"optional"}`))
+	f.send(productCall("live", "POST", "", `{"slug":"live","name":"Live","price":"64","fiat_currency":"EUR"}`))
 	orderBody := func(slug, quantity, amount string, extra ...string) string {
 		return fmt.Sprintf(`{"slug":%q,"quantity":%s,"amount":%q,"fiat_currency":"EUR"%s}`, slug, quantity, amount, strings.Join(extra, ""))
 	}
@@ -163,19 +163,19 @@ func TestOrder_refuses_invalid_requests(t *testing.T) {
 		orderBody("coffee", "1", "3.5", `,"order_id":"a"`):                          "invalid_order_id",
 		orderBody("coffee", "1", "3.5", `,"price":"1"`):                             "unknown_field",
 	} {
-		response := f.order(fmt.Sprintf("%x", body)[:40], body)
+		response := f.sendOrder(fmt.Sprintf("%x", body)[:40], body)
 		if got := response.Header.Get(api.HeaderErrorCode); got != want {
 			t.Errorf("%s: answer %d, code %s, want %s", body, response.StatusCode, got, want)
 		}
 	}
-	if response := f.send(products("all", "POST", "/order", orderBody("coffee", "1", "3.5"))); response.Header.Get(api.HeaderErrorCode) != "invalid_idempotency_key" {
+	if response := f.send(productCall("all", "POST", "/order", orderBody("coffee", "1", "3.5"))); response.Header.Get(api.HeaderErrorCode) != "invalid_idempotency_key" {
 		t.Errorf("without a token: answer %d", response.StatusCode)
 	}
 	if n := f.storage.Count(); n != 0 {
 		t.Errorf("%d invoices were created, want none", n)
 	}
 	for body, mode := range map[string]string{orderBody("house", "2", "800000"): "test", orderBody("live", "1", "64"): "live"} {
-		if got := f.mode(t, f.ordered(t, "fine"+mode, body)); got != mode {
+		if got := f.mode(t, f.orderInvoice(t, "fine"+mode, body)); got != mode {
 			t.Errorf("%s created a %s invoice", body, got)
 		}
 	}
@@ -209,8 +209,8 @@ func TestProducts_enforce_scopes(t *testing.T) {
 		for key, want := range tt.status {
 			f := newFixture(t, nil)
 			f.useStorage()
-			f.send(products("admin", "POST", "", coffee))
-			response := f.send(products(key, tt.method, tt.path, tt.body))
+			f.send(productCall("admin", "POST", "", coffee))
+			response := f.send(productCall(key, tt.method, tt.path, tt.body))
 			if response.StatusCode != want {
 				t.Errorf("%s products%s by %s: answer %d, want %d: %s", tt.method, tt.path, key, response.StatusCode, want, read(t, response))
 			}
@@ -223,17 +223,17 @@ func TestShop_lists_the_products_for_sale(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	s := f.useStorage()
-	f.send(products("all", "POST", "", coffee))
-	f.send(products("all", "POST", "", `{"slug":"tea","name":"Tea","price":"2","fiat_currency":"EUR","active":false}`))
-	f.send(products("live", "POST", "", `{"slug":"live","name":"Live","price":"2","fiat_currency":"EUR"}`))
-	f.send(products("other", "POST", "", `{"slug":"other","name":"Other","price":"2","fiat_currency":"EUR"}`))
+	f.send(productCall("all", "POST", "", coffee))
+	f.send(productCall("all", "POST", "", `{"slug":"tea","name":"Tea","price":"2","fiat_currency":"EUR","active":false}`))
+	f.send(productCall("live", "POST", "", `{"slug":"live","name":"Live","price":"2","fiat_currency":"EUR"}`))
+	f.send(productCall("other", "POST", "", `{"slug":"other","name":"Other","price":"2","fiat_currency":"EUR"}`))
 	inYen := merchant.Product{Slug: "yen", MerchantID: "shop", Mode: merchant.Test, Name: "In yen", AskOrderID: "no", AskNote: "no", Active: true}
 	inYen.Price = money.FromCents(500, jpy)
 	if err := s.CreateProduct(t.Context(), inYen); err != nil { // in a currency that is no longer enabled
 		t.Fatal(err)
 	}
 	var got api.ProductOffers
-	if err := json.Unmarshal([]byte(read(t, f.send(products("all", "POST", "/read", `{}`)))), &got); err != nil {
+	if err := json.Unmarshal([]byte(read(t, f.send(productCall("all", "POST", "/read", `{}`)))), &got); err != nil {
 		t.Fatal(err)
 	}
 	want := []api.ProductOffer{{
@@ -249,12 +249,12 @@ func TestTerminal_creates_invoices_of_any_amount_until_it_is_removed(t *testing.
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.useStorage()
-	at, err := f.config.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
+	terminal, err := f.config.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	call := func(action, token string, extra ...string) *http.Response {
-		m := message{method: "POST", target: "/api/v2/links/" + action, key: "page", own: true, body: `{"terminal":"` + at.Secret + `"` + strings.Join(extra, "") + `}`}
+		m := message{method: "POST", target: "/api/v2/links/" + action, key: "page", signRequest: true, body: `{"terminal":"` + terminal.Secret + `"` + strings.Join(extra, "") + `}`}
 		m.header = http.Header{api.HeaderIdempotencyKey: {token}}
 		return f.send(m)
 	}
@@ -270,11 +270,11 @@ func TestTerminal_creates_invoices_of_any_amount_until_it_is_removed(t *testing.
 		t.Fatal(err)
 	}
 	var inv api.Resource
-	response := f.send(message{method: "GET", target: "/api/v2/invoices/" + created.ForeignID, key: "all", own: true})
+	response := f.send(message{method: "GET", target: "/api/v2/invoices/" + created.ForeignID, key: "all", signRequest: true})
 	if err := json.Unmarshal([]byte(read(t, response)), &inv); err != nil {
 		t.Fatal(err)
 	}
-	if inv.OrderID != "Table 4" || inv.Metadata["note"] != "Two beers" || inv.Metadata["terminal"] != at.ID || inv.ClientAmount != "7.5" || inv.Mode != "test" {
+	if inv.OrderID != "Table 4" || inv.Metadata["note"] != "Two beers" || inv.Metadata["terminal"] != terminal.ID || inv.ClientAmount != "7.5" || inv.Mode != "test" {
 		t.Errorf("invoice = %+v", inv)
 	}
 	for body, want := range map[string]string{`,"slug":"coffee"`: "invalid_link", ``: "invalid_amount", `,"amount":"0"`: "invalid_amount", `,"amount":"1","note":"\u2066"`: "invalid_note"} {
@@ -282,11 +282,11 @@ func TestTerminal_creates_invoices_of_any_amount_until_it_is_removed(t *testing.
 			t.Errorf("%s: code %q, want %q", body, got, want)
 		}
 	}
-	m := message{method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee","note":"x"}`}
+	m := message{method: "POST", target: "/api/v2/links/pay", key: "page", signRequest: true, body: `{"slug":"coffee","note":"x"}`}
 	if got := f.send(m).Header.Get(api.HeaderErrorCode); got != "invalid_note" {
 		t.Errorf("note with a link: code %q, want invalid_note", got)
 	}
-	if err := f.config.Terminals.Remove(t.Context(), "shop", at.ID); err != nil {
+	if err := f.config.Terminals.Remove(t.Context(), "shop", terminal.ID); err != nil {
 		t.Fatal(err)
 	}
 	if got := call("read", "a").Header.Get(api.HeaderErrorCode); got != api.CodeTerminalNotFound {

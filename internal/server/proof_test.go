@@ -12,9 +12,9 @@ import (
 	"chequer/internal/proof"
 )
 
-// verified returns the statement of an invoice's proof, verified with the server's own list of
+// verifiedStatement returns the statement of an invoice's proof, verified with the server's own list of
 // keys.
-func (f *fixture) verified(t *testing.T, r api.Resource) proof.Statement {
+func (f *fixture) verifiedStatement(t *testing.T, r api.Resource) proof.Statement {
 	t.Helper()
 	answer := f.send(message{method: "GET", target: "/.well-known/chequer-proof-key"})
 	list := read(t, answer)
@@ -42,8 +42,8 @@ func TestProof_states_the_newest_price(t *testing.T) {
 	f := newFixture(t, func() time.Time { return now })
 	id := f.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
 	first := f.resource(t, id)
-	statement := f.verified(t, first)
-	if diff := cmp.Diff(stated(t, first), statement); diff != "" {
+	statement := f.verifiedStatement(t, first)
+	if diff := cmp.Diff(expectedStatement(t, first), statement); diff != "" {
 		t.Errorf("(-resource +proof):\n%s", diff)
 	}
 	now = now.Add(time.Minute)
@@ -51,16 +51,16 @@ func TestProof_states_the_newest_price(t *testing.T) {
 	if second.Proof != first.Proof {
 		t.Error("the proof of an unchanged price differs")
 	}
-	if answer := f.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/requote", key: "page", own: true, body: `{}`}); answer.StatusCode != http.StatusOK {
+	if answer := f.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/requote", key: "page", signRequest: true, body: `{}`}); answer.StatusCode != http.StatusOK {
 		t.Fatalf("requote: %d %s", answer.StatusCode, read(t, answer))
 	}
 	newest := f.resource(t, id)
-	statement = f.verified(t, newest)
-	if diff := cmp.Diff(stated(t, newest), statement); diff != "" || statement.Quote != 2 || !statement.Until.Equal(now.Add(15*time.Minute).Truncate(time.Millisecond)) {
+	statement = f.verifiedStatement(t, newest)
+	if diff := cmp.Diff(expectedStatement(t, newest), statement); diff != "" || statement.Quote != 2 || !statement.Until.Equal(now.Add(15*time.Minute).Truncate(time.Millisecond)) {
 		t.Errorf("after a new price: quote %d until %s (-resource +proof):\n%s", statement.Quote, statement.Until, diff)
 	}
 	if err := statement.CheckExpiry(statement.Until.Add(time.Second)); !errors.Is(err, proof.ErrExpired) {
-		t.Errorf("after its end: %v, want ErrEnded", err)
+		t.Errorf("after its end: %v, want ErrExpired", err)
 	}
 }
 
@@ -70,21 +70,21 @@ func TestProof_states_the_rest_after_a_partial_payment(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	id := f.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
-	beforePayment := f.verified(t, f.resource(t, id))
+	beforePayment := f.verifiedStatement(t, f.resource(t, id))
 	part := f.simulateAction(t, id, `{"action":"under"}`)
-	statement := f.verified(t, f.resource(t, id))
-	if diff := cmp.Diff(stated(t, part), statement); diff != "" || statement.Amount == beforePayment.Amount || statement.Methods[0].Amount == beforePayment.Methods[0].Amount {
+	statement := f.verifiedStatement(t, f.resource(t, id))
+	if diff := cmp.Diff(expectedStatement(t, part), statement); diff != "" || statement.Amount == beforePayment.Amount || statement.Methods[0].Amount == beforePayment.Methods[0].Amount {
 		t.Errorf("after a part: %s, %s (-resource +proof):\n%s", statement.Amount, statement.Methods[0], diff)
 	}
 	f.simulateAction(t, id, `{"action":"exact"}`)
 	f.simulateAction(t, id, `{"action":"confirm"}`)
-	if diff := cmp.Diff(beforePayment, f.verified(t, f.resource(t, id))); diff != "" {
+	if diff := cmp.Diff(beforePayment, f.verifiedStatement(t, f.resource(t, id))); diff != "" {
 		t.Errorf("after full payment (-first +now):\n%s", diff)
 	}
 }
 
-// stated returns the statement that a resource should have.
-func stated(t *testing.T, r api.Resource) proof.Statement {
+// expectedStatement returns the statement that a resource should have.
+func expectedStatement(t *testing.T, r api.Resource) proof.Statement {
 	t.Helper()
 	q := r.Quotes[len(r.Quotes)-1]
 	from, err := time.Parse(time.RFC3339, q.From)
@@ -114,7 +114,7 @@ func TestProof_is_empty_for_declined_invoices_and_in_lists(t *testing.T) {
 	f := newFixture(t, nil)
 	id := f.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
 	var list api.InvoiceList
-	decode(t, read(t, f.send(message{method: "GET", target: "/api/v2/invoices", key: "read", own: true})), &list)
+	decode(t, read(t, f.send(message{method: "GET", target: "/api/v2/invoices", key: "read", signRequest: true})), &list)
 	if len(list.Invoices) != 1 {
 		t.Fatalf("the list has %d invoices, want 1", len(list.Invoices))
 	}

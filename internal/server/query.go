@@ -19,9 +19,9 @@ import (
 // the parameter's name.
 type parameter func(value string) error
 
-// query reads the parameters of a request as strictly as decode reads its body: a misspelt filter
+// parseQuery parses the parameters of a request as strictly as decode reads a body: a misspelt filter
 // would list invoices that were not asked for.
-func query(raw string, parameters map[string]parameter) error {
+func parseQuery(raw string, parameters map[string]parameter) error {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
 		return badRequest("invalid_query", "The query of the address is malformed")
@@ -44,11 +44,11 @@ func query(raw string, parameters map[string]parameter) error {
 	return nil
 }
 
-// fieldWords turns the text of quote into the name of a parameter.
+// fieldWords changes the result of quote, which is about a field, into a text about a parameter.
 var fieldWords = strings.NewReplacer("A field", "A parameter", "Field ", "Parameter ")
 
-// word parses one of some words.
-func word[T ~string](target *T, words ...T) parameter {
+// oneOf parses a value that must be one of the given words.
+func oneOf[T ~string](target *T, words ...T) parameter {
 	return func(value string) error {
 		if !slices.Contains(words, T(value)) {
 			return fmt.Errorf("must be one of %s", joined(words))
@@ -66,7 +66,7 @@ func joined[T ~string](words []T) string {
 	return strings.Join(texts, ", ")
 }
 
-// moment parses a time, or a day, which is its beginning in UTC.
+// moment parses a time, or a day, which means the beginning of the day in UTC.
 func moment(target *time.Time) parameter {
 	return func(value string) error {
 		for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
@@ -79,7 +79,7 @@ func moment(target *time.Time) parameter {
 	}
 }
 
-// plainText parses a text with one to most characters.
+// plainText parses a text with 1 to maximum characters.
 func plainText(target *string, maximum int) parameter {
 	return func(value string) error {
 		if n := utf8.RuneCountInString(value); n == 0 || n > maximum {
@@ -90,7 +90,7 @@ func plainText(target *string, maximum int) parameter {
 	}
 }
 
-// within parses a whole number within bounds.
+// within parses a whole number from minimum to maximum.
 func within[T int | int64](target *T, minimum, maximum T) parameter {
 	return func(value string) error {
 		n, err := strconv.ParseInt(value, 10, 64)
@@ -102,19 +102,19 @@ func within[T int | int64](target *T, minimum, maximum T) parameter {
 	}
 }
 
-// cursor encodes a place in the list with the full precision of its time.
-func cursor(p invoice.Position) string {
+// encodeCursor returns the cursor of a position in the list. It has the full precision of the position's time.
+func encodeCursor(p invoice.Position) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.CreatedAt.UnixNano(), 10) + "." + p.ID))
 }
 
-// place parses the result of cursor and refuses any other text.
-func place(target *invoice.Position) parameter {
+// listCursor parses a result of encodeCursor and refuses any other text.
+func listCursor(target *invoice.Position) parameter {
 	return func(value string) error {
 		text, err := base64.RawURLEncoding.DecodeString(value)
 		at, id, _ := strings.Cut(string(text), ".")
 		ns, notNumber := strconv.ParseInt(at, 10, 64)
 		p := invoice.Position{CreatedAt: time.Unix(0, ns).UTC(), ID: id}
-		if err != nil || notNumber != nil || !idPattern.MatchString(id) || cursor(p) != value {
+		if err != nil || notNumber != nil || !idPattern.MatchString(id) || encodeCursor(p) != value {
 			return errors.New("must be a next_cursor of this list")
 		}
 		*target = p

@@ -91,7 +91,7 @@ func tagOf(inv *invoice.Invoice, behind []chain.ID) string {
 	return strconv.Quote(tag)
 }
 
-// waitFor waits for another version of an invoice. If there is none, it returns the given version and
+// waitFor waits for a newer version of an invoice. If there is none, it returns the given version and
 // invoice.ErrNotModified.
 func (s *server) waitFor(c echo.Context, inv *invoice.Invoice, wait time.Duration) (*invoice.Invoice, error) {
 	if wait == 0 {
@@ -144,7 +144,7 @@ func matches(values []string, etag string) bool {
 	return false
 }
 
-// maxWait is the time that a caller may wait for a new version, in seconds.
+// maxWait is the maximum time that a caller can wait for a new version or event, in seconds.
 const maxWait = 30
 
 // preferredWait returns the wait of a Prefer header (RFC 7240, section 4.3), at most 30 seconds. It

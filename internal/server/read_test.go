@@ -19,11 +19,12 @@ import (
 
 // readByPage is the call by which the payment page reads an invoice.
 func readByPage(id string, header http.Header) message {
-	return message{method: "GET", target: "/api/v2/invoices/" + id, key: "page", own: true, header: header}
+	return message{method: "GET", target: "/api/v2/invoices/" + id, key: "page", signRequest: true, header: header}
 }
 
+// conditional returns the headers of a read that waits as prefer states while the ETag is tag.
 func conditional(tag, prefer string) http.Header {
-	h := set("If-None-Match", tag)
+	h := headerWith("If-None-Match", tag)
 	if prefer != "" {
 		h.Set("Prefer", prefer)
 	}
@@ -33,7 +34,7 @@ func conditional(tag, prefer string) http.Header {
 // simulateAction simulates an action and returns the resource in the answer.
 func (f *fixture) simulateAction(t *testing.T, id, body string) api.Resource {
 	t.Helper()
-	response := f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: body})
+	response := f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", signRequest: true, body: body})
 	text := read(t, response)
 	var r api.Resource
 	if err := json.Unmarshal([]byte(text), &r); err != nil || response.StatusCode != http.StatusOK {

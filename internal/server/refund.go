@@ -31,15 +31,15 @@ var refundProblems = problems{
 // refundRoutes registers the routes of refunds.
 func (s *server) refundRoutes(g *echo.Group) {
 	route := s.administered(refundProblems)
-	one := api.PathInvoices + "/:id"
-	g.Match(reading, one+"/refunds", s.signed(requestSigned(merchant.ScopeRead), s.listRefunds))
-	g.POST(one+"/refunds", route(s.createRefund))
-	g.POST(one+"/refunds/:refund/sent", route(s.sendRefund))
-	g.POST(one+"/refunds/:refund/cancel", route(s.cancelRefund))
-	g.POST(one+"/refunds/:refund/renew", route(s.renewRefund))
-	g.POST(one+"/decline-refund", route(s.declineRefund))
-	g.POST(one+"/keep-surplus", route(s.keepSurplus))
-	g.POST(one+"/release-surplus", route(s.releaseSurplus))
+	invoicePath := api.PathInvoices + "/:id"
+	g.Match(readMethods, invoicePath+"/refunds", s.signed(requestSigned(merchant.ScopeRead), s.listRefunds))
+	g.POST(invoicePath+"/refunds", route(s.createRefund))
+	g.POST(invoicePath+"/refunds/:refund/sent", route(s.sendRefund))
+	g.POST(invoicePath+"/refunds/:refund/cancel", route(s.cancelRefund))
+	g.POST(invoicePath+"/refunds/:refund/renew", route(s.renewRefund))
+	g.POST(invoicePath+"/decline-refund", route(s.declineRefund))
+	g.POST(invoicePath+"/keep-surplus", route(s.keepSurplus))
+	g.POST(invoicePath+"/release-surplus", route(s.releaseSurplus))
 }
 
 // listRefunds handles GET invoices/{id}/refunds.
@@ -53,7 +53,7 @@ func (s *server) listRefunds(c echo.Context, k call) error {
 
 // createRefund handles POST invoices/{id}/refunds.
 func (s *server) createRefund(c echo.Context, k call) error {
-	return decideWith(s, c, k, func(ctx context.Context, inv *invoice.Invoice, r api.NewRefund) (*invoice.Invoice, error) {
+	return decideAsMerchant(s, c, k, func(ctx context.Context, inv *invoice.Invoice, r api.NewRefund) (*invoice.Invoice, error) {
 		d, err := s.draft(inv, r)
 		if err != nil {
 			return nil, err
@@ -94,42 +94,42 @@ func (s *server) draft(inv *invoice.Invoice, r api.NewRefund) (d invoice.RefundD
 
 // sendRefund handles POST invoices/{id}/refunds/{refund}/sent.
 func (s *server) sendRefund(c echo.Context, k call) error {
-	return decideWith(s, c, k, func(ctx context.Context, inv *invoice.Invoice, r api.RefundTransaction) (*invoice.Invoice, error) {
+	return decideAsMerchant(s, c, k, func(ctx context.Context, inv *invoice.Invoice, r api.RefundTransaction) (*invoice.Invoice, error) {
 		return s.Invoices.SendRefund(ctx, inv.ID, c.Param("refund"), r.Tx, k.key.ID, r.Version)
 	})
 }
 
 // cancelRefund handles POST invoices/{id}/refunds/{refund}/cancel.
 func (s *server) cancelRefund(c echo.Context, k call) error {
-	return decideWith(s, c, k, func(ctx context.Context, inv *invoice.Invoice, r api.RefundDecision) (*invoice.Invoice, error) {
+	return decideAsMerchant(s, c, k, func(ctx context.Context, inv *invoice.Invoice, r api.RefundDecision) (*invoice.Invoice, error) {
 		return s.Invoices.CancelRefund(ctx, inv.ID, c.Param("refund"), k.key.ID, r.Reason, r.Version)
 	})
 }
 
 // renewRefund handles POST invoices/{id}/refunds/{refund}/renew.
 func (s *server) renewRefund(c echo.Context, k call) error {
-	return decideWith(s, c, k, func(ctx context.Context, inv *invoice.Invoice, r api.SeenVersion) (*invoice.Invoice, error) {
+	return decideAsMerchant(s, c, k, func(ctx context.Context, inv *invoice.Invoice, r api.SeenVersion) (*invoice.Invoice, error) {
 		return s.Invoices.RenewRefund(ctx, inv.ID, c.Param("refund"), k.key.ID, r.Version)
 	})
 }
 
 // declineRefund handles POST invoices/{id}/decline-refund.
 func (s *server) declineRefund(c echo.Context, k call) error {
-	return decideWith(s, c, k, func(ctx context.Context, inv *invoice.Invoice, r api.RefundDecision) (*invoice.Invoice, error) {
+	return decideAsMerchant(s, c, k, func(ctx context.Context, inv *invoice.Invoice, r api.RefundDecision) (*invoice.Invoice, error) {
 		return s.Invoices.DeclineRefund(ctx, inv.ID, k.key.ID, r.Reason, r.Version)
 	})
 }
 
 // keepSurplus handles POST invoices/{id}/keep-surplus.
 func (s *server) keepSurplus(c echo.Context, k call) error {
-	return decideWith(s, c, k, func(ctx context.Context, inv *invoice.Invoice, r api.RefundDecision) (*invoice.Invoice, error) {
+	return decideAsMerchant(s, c, k, func(ctx context.Context, inv *invoice.Invoice, r api.RefundDecision) (*invoice.Invoice, error) {
 		return s.Invoices.KeepSurplus(ctx, inv.ID, k.key.ID, r.Reason, r.Version)
 	})
 }
 
 // releaseSurplus handles POST invoices/{id}/release-surplus.
 func (s *server) releaseSurplus(c echo.Context, k call) error {
-	return decideWith(s, c, k, func(ctx context.Context, inv *invoice.Invoice, r api.SeenVersion) (*invoice.Invoice, error) {
+	return decideAsMerchant(s, c, k, func(ctx context.Context, inv *invoice.Invoice, r api.SeenVersion) (*invoice.Invoice, error) {
 		return s.Invoices.ReleaseSurplus(ctx, inv.ID, r.Version)
 	})
 }

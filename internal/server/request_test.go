@@ -30,8 +30,8 @@ func checkRefused(t *testing.T, r *http.Response, status int, code string) (mess
 	if strings.Contains(body, "expired_at") {
 		t.Errorf("error body contains the text expired_at: %s", body)
 	}
-	if kind := r.Header.Get("Content-Type"); kind != "application/json" {
-		t.Errorf("Content-Type = %q", kind)
+	if mediaType := r.Header.Get("Content-Type"); mediaType != "application/json" {
+		t.Errorf("Content-Type = %q", mediaType)
 	}
 	return got.Message
 }
@@ -43,6 +43,7 @@ type refusal struct {
 	message string // part of the error's message
 }
 
+// checkRefusals checks that invoice/new refuses each body with its error, and creates no invoice.
 func checkRefusals(t *testing.T, tests map[string]refusal) {
 	t.Helper()
 	f := newFixture(t, nil)
@@ -87,8 +88,8 @@ func TestCreate_refuses_invalid_objects(t *testing.T) {
 		"a long name":                    {`{"` + strings.Repeat("x", 65) + `":1}`, "unknown_field", "A field is unknown"},
 		"a name of 64 characters":        {`{"` + strings.Repeat("ü", 64) + `":1}`, "unknown_field", strings.Repeat("ü", 64)},
 		"text that no error may contain": {`{"expired_at":"2026"}`, "unknown_field", "A field is unknown"},
-		"that text, escaped":             {`{"e\u0078pired_\u0061t":1}`, "unknown_field", "A field is unknown"},
-		"that text inside a name":        {`{"my_expired_at_2":1}`, "unknown_field", "A field is unknown"},
+		"forbidden text, escaped":        {`{"e\u0078pired_\u0061t":1}`, "unknown_field", "A field is unknown"},
+		"forbidden text inside a name":   {`{"my_expired_at_2":1}`, "unknown_field", "A field is unknown"},
 		"U+0000 in a name":               {`{"a\u0000":1}`, "unknown_field", "U+0000"},
 		"U+0000 in a text":               {`{"amount":1,"description":"a\u0000b"` + rest, "invalid_description", "U+0000"},
 		"U+0000 in metadata":             {`{"amount":1,"metadata":{"a":"\u0000"}` + rest, "invalid_metadata", "U+0000"},
@@ -135,7 +136,7 @@ func TestCreate_refuses_amounts(t *testing.T) {
 	add("amount must be more than 0", `0`, `0.00`, `-0`, `-0.00`, `-1`, `0e5`, `0E-18`, `-5.0E-4`, `"0"`, `"0.00"`, `"000"`)
 	add("amount must be a number", `true`, `[]`, `{}`, `""`, `" 5"`, `"5 "`, `"+5"`, `"-1"`, `"-0"`, `"0x10"`, `"1_000"`, `"５"`, `"5."`, `".5"`,
 		`"NaN"`, `"Infinity"`, `"1e2"`, `"1,50"`, `"1.234,56"`, `"1,234.56"`, `"1 234.56"`, `"1'234.56"`, `"12,345"`, `"1.2.3"`)
-	add("amount must have at most 2 decimals in EUR", `5.0E-4`, `0.001`, `1.005`, `"1.005"`, `1e-18`, `1.000000000000000000000000000000001e-18`, `123456789012345678.901`)
+	add("amount must have at most 2 decimals in EUR", `5.0E-4`, `0.001`, `1.005`, `"1.005"`, `1e-18`, `1.000000000000000000000000000000001e-18`)
 	add("amount must be at most 1000000 EUR", `1000000.01`, `1e7`, `9e18`, `"99999999999999999999"`, `1.5E18`, `"000000001000001"`)
 	add("amount must have at most 40 characters", strings.Repeat("1", 41), `"`+strings.Repeat("1", 41)+`"`, `1e`+strings.Repeat("0", 40)+`1`)
 	add("amount must have an exponent from -18 to 18", `1e19`, `1e-19`, `1e400`, `1e-99999999999999999999`, `0e99`)
@@ -146,14 +147,13 @@ func TestCreate_refuses_amounts(t *testing.T) {
 			tests[name] = test
 		}
 	}
-	delete(tests, `123456789012345678.901`)
 	add("at most 1000000 EUR", `123456789012345678.901`)
 	checkRefusals(t, tests)
 }
 
 func TestCreate_reads_amounts_without_loss(t *testing.T) {
 	t.Parallel()
-	tests := map[string]string{
+	tests := map[string]string{ // client_amount; "" if the amount is refused
 		`0.01`: "0.01", `"0.01"`: "0.01", `1e0`: "1", `1E+2`: "100", `1e-2`: "0.01", `1000000`: "1000000", `1000000.00`: "1000000",
 		`"0000000000000000000000000000000000000.10"`: "0.1", `1.000000000000000000000000000000000000`: "1", `1000000000000000000e-15`: "1000",
 		`999999.99`: "999999.99", `0.1`: "0.1", `1.23456785E5`: "", `2.675E0`: "", `1e02`: "100",

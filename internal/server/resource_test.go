@@ -29,23 +29,23 @@ func TestGolden_decisions(t *testing.T) {
 	var answers []string
 	record := func(name string, m message) { answers = append(answers, goldenText(t, name, f.send(m))) }
 	simulate := func(action string) {
-		f.send(message{method: "POST", target: testTarget + "/simulate", key: "page", own: true, body: `{"action":"` + action + `"}`})
+		f.send(message{method: "POST", target: testTarget + "/simulate", key: "page", signRequest: true, body: `{"action":"` + action + `"}`})
 	}
-	record("requote by the page", ownPost("requote", "page", `{"quote":1}`))
-	record("the same again", ownPost("requote", "page", `{"quote":1}`))
+	record("requote by the page", invoiceAction("requote", "page", `{"quote":1}`))
+	record("the same again", invoiceAction("requote", "page", `{"quote":1}`))
 	simulate("under")
 	now = noon.Add(time.Hour)
 	f.expire(t)
-	record("requote of an expired invoice by the page", ownPost("requote", "page", `{}`))
-	record("by the merchant", ownPost("requote", "admin", `{}`))
-	record("refund address", ownPost("refund-address", "page", `{"currency":"BTC","address":"TB1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KXPJZSX"}`))
-	record("a merchant may not change it", ownPost("refund-address", "admin", `{"currency":"BTC","address":"mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"}`))
-	record("read by the merchant", message{method: "GET", target: ownTarget, key: "read", own: true})
-	record("accepted", ownPost("accept", "admin", `{}`))
+	record("requote of an expired invoice by the page", invoiceAction("requote", "page", `{}`))
+	record("by the merchant", invoiceAction("requote", "admin", `{}`))
+	record("refund address", invoiceAction("refund-address", "page", `{"currency":"BTC","address":"TB1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KXPJZSX"}`))
+	record("a merchant may not change it", invoiceAction("refund-address", "admin", `{"currency":"BTC","address":"mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"}`))
+	record("read by the merchant", message{method: "GET", target: invoiceTarget, key: "read", signRequest: true})
+	record("accepted", invoiceAction("accept", "admin", `{}`))
 	second := f.create(t, "all", `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC"]}`)
-	record("cancelled", message{method: "POST", target: "/api/v2/invoices/" + second + "/cancel", key: "admin", own: true, body: `{}`})
-	record("list", message{method: "GET", target: "/api/v2/invoices?limit=1", key: "read", own: true})
-	record("export", message{method: "GET", target: "/api/v2/invoices/export?format=json&status=declined", key: "read", own: true})
+	record("cancelled", message{method: "POST", target: "/api/v2/invoices/" + second + "/cancel", key: "admin", signRequest: true, body: `{}`})
+	record("list", message{method: "GET", target: "/api/v2/invoices?limit=1", key: "read", signRequest: true})
+	record("export", message{method: "GET", target: "/api/v2/invoices/export?format=json&status=declined", key: "read", signRequest: true})
 	golden(t, "decisions.json", "["+strings.Join(answers, ",")+"]")
 }
 
@@ -64,7 +64,7 @@ func TestDecisions_enforce_scopes(t *testing.T) {
 		for key, want := range tt.status {
 			f := newFixture(t, nil)
 			f.create(t, "all", minimalBody)
-			response := f.send(ownPost(tt.action, key, tt.body))
+			response := f.send(invoiceAction(tt.action, key, tt.body))
 			if response.StatusCode != want {
 				t.Errorf("%s by %s: %d, want %d: %s", tt.action, key, response.StatusCode, want, read(t, response))
 			}
@@ -83,11 +83,11 @@ func TestDecisions_of_the_servers_pages_are_the_shoppers(t *testing.T) {
 	k.Secret, k.Builtin = "secret of elsewhere", true
 	f.merchants.keys[k.Key] = k
 	f.create(t, "all", minimalBody)
-	checkRefused(t, f.send(ownPost("cancel", "elsewhere", `{}`)), 404, "invoice_not_found")
+	checkRefused(t, f.send(invoiceAction("cancel", "elsewhere", `{}`)), 404, "invoice_not_found")
 	now = noon.Add(time.Hour)
 	f.expire(t)
-	checkRefused(t, f.send(ownPost("requote", "elsewhere", `{}`)), 409, "wrong_state")
-	if got := f.send(ownPost("requote", "all", `{}`)); got.StatusCode != 200 {
+	checkRefused(t, f.send(invoiceAction("requote", "elsewhere", `{}`)), 409, "wrong_state")
+	if got := f.send(invoiceAction("requote", "all", `{}`)); got.StatusCode != 200 {
 		t.Errorf("requote with the merchant's own key: answer %d, want 200", got.StatusCode)
 	}
 }
@@ -96,7 +96,7 @@ func TestDecisions_use_up_their_nonce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.create(t, "all", minimalBody)
-	m := ownPost("requote", "page", `{}`)
+	m := invoiceAction("requote", "page", `{}`)
 	m.nonce = "0123456789abcdef"
 	if got := f.send(m); got.StatusCode != 200 {
 		t.Fatalf("answer %d", got.StatusCode)
@@ -109,7 +109,7 @@ func TestDecisions_order_of_checks(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.create(t, "all", minimalBody)
-	m := message{method: "POST", target: "/api/v2/invoices/nobody/requote", body: `{"quote":0`, header: set("Content-Type", "text/plain")}
+	m := message{method: "POST", target: "/api/v2/invoices/nobody/requote", body: `{"quote":0`, header: headerWith("Content-Type", "text/plain")}
 	for _, step := range []struct {
 		repair func()
 		status int
@@ -117,9 +117,9 @@ func TestDecisions_order_of_checks(t *testing.T) {
 	}{
 		{func() {}, 403, "no_key_header"},
 		{func() { m.key = "read" }, 403, "no_timestamp_header"},
-		{func() { m.own = true }, 403, "key_may_not"},
+		{func() { m.signRequest = true }, 403, "key_may_not"},
 		{func() { m.key = "page" }, 415, "unsupported_media_type"},
-		{func() { m.header = set("Content-Type", "application/json") }, 400, "invalid_json"},
+		{func() { m.header = headerWith("Content-Type", "application/json") }, 400, "invalid_json"},
 		{func() { m.body = `{"quote":0}` }, 400, "invalid_quote"},
 		{func() { m.body = `{"quote":1,"Quote":1}` }, 400, "unknown_field"},
 		{func() { m.body = `{"quote":1}` }, 404, "invoice_not_found"},
@@ -149,7 +149,7 @@ func TestList_has_each_invoice_once(t *testing.T) {
 	var got []string
 	query := "?limit=10"
 	for pages := 1; ; pages++ {
-		response := f.send(message{method: "GET", target: "/api/v2/invoices" + query, key: "read", own: true})
+		response := f.send(message{method: "GET", target: "/api/v2/invoices" + query, key: "read", signRequest: true})
 		var list api.InvoiceList
 		decode(t, read(t, response), &list)
 		for _, r := range list.Invoices {
@@ -192,7 +192,7 @@ func TestList_searches(t *testing.T) {
 		"?address=eth-address-0&status=paid":                        {},
 		"?address=0x5aAeb6053F3E94C9b9A09f33669":                    {},
 	} {
-		response := f.send(message{method: "GET", target: "/api/v2/invoices" + query, key: "read", own: true})
+		response := f.send(message{method: "GET", target: "/api/v2/invoices" + query, key: "read", signRequest: true})
 		if want == nil {
 			checkRefused(t, response, 400, "invalid_to")
 			continue
@@ -208,7 +208,7 @@ func TestList_searches(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]int{"page": 403, "create": 403, "admin": 403, "read": 200} {
-		if got := f.send(message{method: "GET", target: "/api/v2/invoices", key: key, own: true}).StatusCode; got != want {
+		if got := f.send(message{method: "GET", target: "/api/v2/invoices", key: key, signRequest: true}).StatusCode; got != want {
 			t.Errorf("list by %s: %d, want %d", key, got, want)
 		}
 	}
@@ -227,7 +227,7 @@ func TestExport_CSV(t *testing.T) {
 		}
 		f.create(t, "all", string(body))
 	}
-	response := f.send(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "read", own: true})
+	response := f.send(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "read", signRequest: true})
 	text := read(t, response)
 	if got := response.Header.Get("Content-Type"); got != "text/csv; charset=utf-8; header=present" {
 		t.Errorf("Content-Type %s", got)
@@ -272,8 +272,8 @@ func TestExport_is_complete_and_streamed(t *testing.T) {
 	for i := range 250 {
 		f.create(t, "all", fmt.Sprintf(`{"amount":1,"fiat_currency":"EUR","order_id":"%d","payment_methods":["BTC"]}`, i))
 	}
-	w := &pieces{header: http.Header{}}
-	f.handler.ServeHTTP(w, f.request(message{method: "GET", target: "/api/v2/invoices/export?format=json", key: "read", own: true}))
+	w := &writeRecorder{header: http.Header{}}
+	f.handler.ServeHTTP(w, f.request(message{method: "GET", target: "/api/v2/invoices/export?format=json", key: "read", signRequest: true}))
 	var resources []api.Resource
 	if err := json.Unmarshal([]byte(w.text.String()), &resources); err != nil || len(resources) != 250 {
 		t.Errorf("%d invoices, %v", len(resources), err)
@@ -302,9 +302,9 @@ func TestExport_CSV_is_complete_and_streamed(t *testing.T) {
 	for range 410 {
 		f.create(t, "all", body)
 	}
-	w := &pieces{header: http.Header{}}
+	w := &writeRecorder{header: http.Header{}}
 	w.wrote = sync.OnceFunc(func() { f.create(t, "all", body) })
-	f.handler.ServeHTTP(w, f.request(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "read", own: true}))
+	f.handler.ServeHTTP(w, f.request(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "read", signRequest: true}))
 	if lines := strings.Count(w.text.String(), "\r\n"); lines != 411 {
 		t.Errorf("%d lines, want 411", lines)
 	}
@@ -324,7 +324,7 @@ func TestExport_is_aborted(t *testing.T) {
 		for range 210 {
 			f.create(t, "all", `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC"]}`)
 		}
-		m := message{method: "GET", target: "/api/v2/invoices/export?format=" + format, key: "read", own: true}
+		m := message{method: "GET", target: "/api/v2/invoices/export?format=" + format, key: "read", signRequest: true}
 		f.storage.FailPage(1)
 		checkRefused(t, f.send(m), 503, "unavailable")
 		f.storage.FailPage(3) // the second one of the next export
@@ -334,22 +334,22 @@ func TestExport_is_aborted(t *testing.T) {
 					t.Errorf("%s: recovered %v, want %v", format, err, http.ErrAbortHandler)
 				}
 			}()
-			f.handler.ServeHTTP(&pieces{header: http.Header{}}, f.request(m))
+			f.handler.ServeHTTP(&writeRecorder{header: http.Header{}}, f.request(m))
 		}()
 	}
 }
 
-// pieces records what is written, and the size of the largest write.
-type pieces struct {
+// writeRecorder is a response writer that keeps the text, and the size of the largest write.
+type writeRecorder struct {
 	header  http.Header
 	text    strings.Builder
 	largest int
-	wrote   func() // is called at each write
+	wrote   func() // called at each write; nil: none
 }
 
-func (p *pieces) Header() http.Header { return p.header }
-func (p *pieces) WriteHeader(int)     {}
-func (p *pieces) Write(b []byte) (int, error) {
+func (p *writeRecorder) Header() http.Header { return p.header }
+func (p *writeRecorder) WriteHeader(int)     {}
+func (p *writeRecorder) Write(b []byte) (int, error) {
 	p.largest = max(p.largest, len(b))
 	if p.wrote != nil {
 		p.wrote()

@@ -86,9 +86,9 @@ func TestResource_shows_sales_to_merchants(t *testing.T) {
 	f := newFixture(t, nil)
 	id := f.create(t, "live", `{"amount":56.50,"fiat_currency":"EUR"}`)
 	f.recordSale(t, id)
-	ask := func(key, target string) string {
+	get := func(key, target string) string {
 		t.Helper()
-		response := f.send(message{method: "GET", target: target, key: key, own: true})
+		response := f.send(message{method: "GET", target: target, key: key, signRequest: true})
 		text := read(t, response)
 		if response.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %d %s", target, response.StatusCode, text)
@@ -96,7 +96,7 @@ func TestResource_shows_sales_to_merchants(t *testing.T) {
 		return text
 	}
 	var r api.Resource
-	if err := json.Unmarshal([]byte(ask("liveread", "/api/v2/invoices/"+id)), &r); err != nil {
+	if err := json.Unmarshal([]byte(get("liveread", "/api/v2/invoices/"+id)), &r); err != nil {
 		t.Fatal(err)
 	}
 	want := []api.Sale{{
@@ -107,10 +107,10 @@ func TestResource_shows_sales_to_merchants(t *testing.T) {
 	if diff := cmp.Diff(want, r.Conversions); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if err := json.Unmarshal([]byte(ask("page", "/api/v2/invoices/"+id)), &r); err != nil || len(r.Conversions) > 0 {
+	if err := json.Unmarshal([]byte(get("page", "/api/v2/invoices/"+id)), &r); err != nil || len(r.Conversions) > 0 {
 		t.Errorf("sales for the page's key = %+v, error %v, want none", r.Conversions, err)
 	}
-	if csv := ask("liveread", "/api/v2/invoices/export?format=csv"); !strings.Contains(csv, ",false,0.0006 BTC,51.8521,0.2074,86420.167,") {
+	if csv := get("liveread", "/api/v2/invoices/export?format=csv"); !strings.Contains(csv, ",false,0.0006 BTC,51.8521,0.2074,86420.167,") {
 		t.Errorf("the export lacks the sale:\n%s", csv)
 	}
 }

@@ -121,13 +121,13 @@ func New(c Config) http.Handler {
 	}
 	e.Logger.SetOutput(io.Discard)
 	e.HTTPErrorHandler = s.fail
-	e.Use(recovered, common)
+	e.Use(recovered, setCommonHeaders)
 	s.routes(e.Group(strings.TrimRight(c.BasePath, "/")))
 	return withoutRepeatedSlashes(e)
 }
 
-// reading are the methods of routes that change nothing.
-var reading = []string{http.MethodGet, http.MethodHead}
+// readMethods are the methods of routes that change nothing.
+var readMethods = []string{http.MethodGet, http.MethodHead}
 
 var (
 	admin = requestSigned(merchant.ScopeAdmin)
@@ -139,18 +139,18 @@ func (s *server) routes(g *echo.Group) {
 	create := s.signed(rule{requestSigned: s.OwnScheme, exemptBuiltin: true, scopes: []merchant.Scope{merchant.ScopeCreate}}, s.createInvoice)
 	for _, root := range []string{"/api", ""} { // a public client omits /api
 		g.POST(root+strings.TrimPrefix(api.PathInvoiceNew, "/api"), create)
-		g.Match(reading, root+strings.TrimPrefix(api.PathInvoiceStatus, "/api"), s.unsigned(s.status))
+		g.Match(readMethods, root+strings.TrimPrefix(api.PathInvoiceStatus, "/api"), s.unsigned(s.status))
 	}
-	g.Match(reading, api.PathInvoices+"/:id", s.signed(requestSigned(merchant.ScopePage, merchant.ScopeRead), s.readInvoice))
-	g.Match(reading, api.PathInvoices, s.signed(requestSigned(merchant.ScopeRead), s.listInvoices))
-	g.Match(reading, api.PathInvoices+"/export", s.signed(requestSigned(merchant.ScopeRead), s.exportInvoices))
+	g.Match(readMethods, api.PathInvoices+"/:id", s.signed(requestSigned(merchant.ScopePage, merchant.ScopeRead), s.readInvoice))
+	g.Match(readMethods, api.PathInvoices, s.signed(requestSigned(merchant.ScopeRead), s.listInvoices))
+	g.Match(readMethods, api.PathInvoices+"/export", s.signed(requestSigned(merchant.ScopeRead), s.exportInvoices))
 	g.POST(api.PathInvoices+"/:id/requote", s.signed(requestSigned(merchant.ScopePage, merchant.ScopeCreate, merchant.ScopeAdmin), s.requote))
 	g.POST(api.PathInvoices+"/:id/refund-address", s.signed(requestSigned(merchant.ScopePage), s.refundAddress))
 	g.POST(api.PathInvoices+"/:id/cancel", s.signed(admin, s.cancel))
 	g.POST(api.PathInvoices+"/:id/accept", s.signed(admin, s.accept))
 	g.POST(api.PathTestInvoices+"/:id/simulate", s.signed(requestSigned(merchant.ScopePage, merchant.ScopeAdmin), s.simulate))
-	g.Match(reading, api.PathEvents, s.signed(requestSigned(merchant.ScopeRead), s.readEvents))
-	g.Match(reading, api.PathProofKey, s.unsigned(s.proofKeys))
+	g.Match(readMethods, api.PathEvents, s.signed(requestSigned(merchant.ScopeRead), s.readEvents))
+	g.Match(readMethods, api.PathProofKey, s.unsigned(s.proofKeys))
 	s.refundRoutes(g)
 	s.endpointRoutes(g)
 	s.linkRoutes(g)
@@ -161,18 +161,18 @@ func (s *server) routes(g *echo.Group) {
 
 // themeRoutes registers the routes of themes.
 func (s *server) themeRoutes(g *echo.Group) {
-	g.Match(reading, api.PathTheme, s.signed(requestSigned(merchant.ScopePage, merchant.ScopeRead, merchant.ScopeAdmin), s.readTheme))
+	g.Match(readMethods, api.PathTheme, s.signed(requestSigned(merchant.ScopePage, merchant.ScopeRead, merchant.ScopeAdmin), s.readTheme))
 	g.PUT(api.PathTheme, s.signed(admin, s.setTheme))
 	g.DELETE(api.PathTheme, s.signed(admin, s.resetTheme))
-	g.Match(reading, api.PathThemes+"/:hash", s.signed(page, s.themeByHash))
+	g.Match(readMethods, api.PathThemes+"/:hash", s.signed(page, s.themeByHash))
 }
 
 // linkRoutes registers the routes of checkout links, and the routes that their pages call.
 func (s *server) linkRoutes(g *echo.Group) {
 	route := s.administered(linkProblems)
 	g.POST(api.PathLinks, route(s.createLink))
-	g.Match(reading, api.PathLinks, route(s.listLinks))
-	g.Match(reading, api.PathLinks+"/:slug", route(s.showLink))
+	g.Match(readMethods, api.PathLinks, route(s.listLinks))
+	g.Match(readMethods, api.PathLinks+"/:slug", route(s.showLink))
 	g.PATCH(api.PathLinks+"/:slug", route(s.changeLink))
 	g.DELETE(api.PathLinks+"/:slug", route(s.removeLink))
 	g.POST(api.PathLinks+"/read", s.signed(page, s.readCheckoutLink))
@@ -183,8 +183,8 @@ func (s *server) linkRoutes(g *echo.Group) {
 func (s *server) productRoutes(g *echo.Group) {
 	route := s.administered(productProblems)
 	g.POST(api.PathProducts, route(s.createProduct))
-	g.Match(reading, api.PathProducts, route(s.listProducts))
-	g.Match(reading, api.PathProducts+"/:slug", route(s.showProduct))
+	g.Match(readMethods, api.PathProducts, route(s.listProducts))
+	g.Match(readMethods, api.PathProducts+"/:slug", route(s.showProduct))
 	g.PATCH(api.PathProducts+"/:slug", route(s.changeProduct))
 	g.DELETE(api.PathProducts+"/:slug", route(s.removeProduct))
 	g.POST(api.PathProducts+"/read", s.signed(page, s.readProducts))
@@ -195,8 +195,8 @@ func (s *server) productRoutes(g *echo.Group) {
 func (s *server) terminalRoutes(g *echo.Group) {
 	route := s.administered(terminalProblems)
 	g.POST(api.PathTerminals, route(s.createTerminal))
-	g.Match(reading, api.PathTerminals, route(s.listTerminals))
-	g.Match(reading, api.PathTerminals+"/:id", route(s.showTerminal))
+	g.Match(readMethods, api.PathTerminals, route(s.listTerminals))
+	g.Match(readMethods, api.PathTerminals+"/:id", route(s.showTerminal))
 	g.DELETE(api.PathTerminals+"/:id", route(s.removeTerminal))
 }
 
@@ -204,18 +204,18 @@ func (s *server) terminalRoutes(g *echo.Group) {
 func (s *server) endpointRoutes(g *echo.Group) {
 	route := s.administered(endpointProblems)
 	g.POST(api.PathEndpoints, route(s.createEndpoint))
-	g.Match(reading, api.PathEndpoints, route(s.listEndpoints))
+	g.Match(readMethods, api.PathEndpoints, route(s.listEndpoints))
 	endpointPath := api.PathEndpoints + "/:id"
-	g.Match(reading, endpointPath, route(s.ofEndpoint(s.readEndpoint)))
-	g.PATCH(endpointPath, route(s.ofEndpoint(s.changeEndpoint)))
-	g.DELETE(endpointPath, route(s.ofEndpoint(s.removeEndpoint)))
-	g.POST(endpointPath+"/pause", route(s.ofEndpoint(s.pauseEndpoint(true))))
-	g.POST(endpointPath+"/resume", route(s.ofEndpoint(s.pauseEndpoint(false))))
-	g.POST(endpointPath+"/rotate", route(s.ofEndpoint(s.rotateEndpoint)))
-	g.POST(endpointPath+"/test", route(s.ofEndpoint(s.testEndpoint)))
-	g.POST(endpointPath+"/resend", route(s.ofEndpoint(s.resend)))
-	g.Match(reading, endpointPath+"/deliveries", route(s.ofEndpoint(s.listDeliveries)))
-	g.Match(reading, endpointPath+"/deliveries/:event", route(s.ofEndpoint(s.readDelivery)))
+	g.Match(readMethods, endpointPath, route(s.resolveEndpoint(s.readEndpoint)))
+	g.PATCH(endpointPath, route(s.resolveEndpoint(s.changeEndpoint)))
+	g.DELETE(endpointPath, route(s.resolveEndpoint(s.removeEndpoint)))
+	g.POST(endpointPath+"/pause", route(s.resolveEndpoint(s.pauseEndpoint(true))))
+	g.POST(endpointPath+"/resume", route(s.resolveEndpoint(s.pauseEndpoint(false))))
+	g.POST(endpointPath+"/rotate", route(s.resolveEndpoint(s.rotateEndpoint)))
+	g.POST(endpointPath+"/test", route(s.resolveEndpoint(s.testEndpoint)))
+	g.POST(endpointPath+"/resend", route(s.resolveEndpoint(s.resend)))
+	g.Match(readMethods, endpointPath+"/deliveries", route(s.resolveEndpoint(s.listDeliveries)))
+	g.Match(readMethods, endpointPath+"/deliveries/:event", route(s.resolveEndpoint(s.readDelivery)))
 }
 
 // administered returns the function that makes handlers for keys with the scope admin, with the error
@@ -242,8 +242,8 @@ func recovered(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// common sets the headers of every answer.
-func common(next echo.HandlerFunc) echo.HandlerFunc {
+// setCommonHeaders sets the headers of every answer.
+func setCommonHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		header := c.Response().Header()
 		header.Set("Cache-Control", "no-store")

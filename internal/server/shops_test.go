@@ -15,7 +15,7 @@ import (
 )
 
 // shopCall is a call of an operation with a key of another shop. The target and the body contain %1 for the
-// first object of the shop that is called about, and %2 for the second.
+// object of the shop.
 type shopCall struct {
 	method, target, body string
 	objects              []string // of the shop
@@ -39,7 +39,7 @@ func TestKey_has_no_access_to_another_shop(t *testing.T) {
 	}
 	cursor := url.QueryEscape(first.Cursor)
 	f.addEvents(strings.Repeat("e", 32), invoice.Test, invoice.EventCreated, invoice.EventPaid)
-	posted := func(key, path, body string) (answer map[string]any) {
+	create := func(key, path, body string) (answer map[string]any) {
 		t.Helper()
 		status, text := f.call(key, "POST", path, body)
 		if status != http.StatusCreated || json.Unmarshal([]byte(text), &answer) != nil {
@@ -47,13 +47,13 @@ func TestKey_has_no_access_to_another_shop(t *testing.T) {
 		}
 		return answer
 	}
-	endpoint := posted("all", "/api/v2/endpoints", `{"url":"https://shop.example/hook"}`)["id"].(string)
+	endpoint := create("all", "/api/v2/endpoints", `{"url":"https://shop.example/hook"}`)["id"].(string)
 	status, text := f.call("all", "POST", "/api/v2/endpoints/"+endpoint+"/test", "{}")
 	if status != http.StatusAccepted && status != http.StatusOK {
 		t.Fatalf("test of the endpoint answers %d: %s", status, text)
 	}
-	posted("all", "/api/v2/links", `{"slug":"shoplink","amount":5,"fiat_currency":"EUR"}`)
-	posted("all", "/api/v2/products", `{"slug":"shopsoap","name":"Soap","price":5,"fiat_currency":"EUR"}`)
+	create("all", "/api/v2/links", `{"slug":"shoplink","amount":5,"fiat_currency":"EUR"}`)
+	create("all", "/api/v2/products", `{"slug":"shopsoap","name":"Soap","price":5,"fiat_currency":"EUR"}`)
 	terminal, err := f.config.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
 	if err != nil {
 		t.Fatal(err)
@@ -61,19 +61,19 @@ func TestKey_has_no_access_to_another_shop(t *testing.T) {
 	if _, err := f.config.Themes.Set(t.Context(), "shop", red, nil); err != nil {
 		t.Fatal(err)
 	}
-	own := posted("other", "/api/v2/endpoints", `{"url":"https://other.example/hook"}`)["id"].(string)
-	signed := url.QueryEscape(query("all", "order_id", "order of the shop"))
-	unsigned := url.QueryEscape(strings.Replace(query("all", "order_id", "order of the shop"), publicKey("all"), publicKey("unknown"), 1))
+	own := create("other", "/api/v2/endpoints", `{"url":"https://other.example/hook"}`)["id"].(string)
+	signed := url.QueryEscape(linkQuery("all", "order_id", "order of the shop"))
+	unsigned := url.QueryEscape(strings.Replace(linkQuery("all", "order_id", "order of the shop"), publicKey("all"), publicKey("unknown"), 1))
 
 	id, endpointID, slug, product := []string{inv}, []string{endpoint}, []string{"shoplink"}, []string{"shopsoap"}
 	noID, noEndpoint, none := []string{strings.Repeat("z", 32)}, []string{"end_" + strings.Repeat("9", 16)}, []string{"nothing"}
-	ofEndpoint := func(method, path, body string) []shopCall {
+	endpointCalls := func(method, path, body string) []shopCall {
 		return []shopCall{{method: method, target: "/api/v2/endpoints/%1" + path, body: body, objects: endpointID, unknown: noEndpoint}}
 	}
-	ofInvoice := func(method, path, body string) []shopCall {
+	invoiceCalls := func(method, path, body string) []shopCall {
 		return []shopCall{{method: method, target: "/api/v2/invoices/%1" + path, body: body, objects: id, unknown: noID}}
 	}
-	checkout := func(action string) (calls []shopCall) {
+	checkoutCalls := func(action string) (calls []shopCall) {
 		for _, c := range []struct{ body, object, unknown string }{
 			{`{"slug":"%1"}`, "shoplink", "nothing"}, {`{"query":"%1"}`, signed, unsigned}, {`{"terminal":"%1","amount":"5"}`, terminal.Secret, strings.Repeat("9", len(terminal.Secret))},
 		} {
@@ -84,57 +84,57 @@ func TestKey_has_no_access_to_another_shop(t *testing.T) {
 		}
 		return calls
 	}
-	list := func(targets ...string) (calls []shopCall) {
+	listCalls := func(targets ...string) (calls []shopCall) {
 		for _, target := range targets {
 			calls = append(calls, shopCall{method: "GET", target: target})
 		}
 		return calls
 	}
 	calls := map[string][]shopCall{
-		"listInvoices": list("/api/v2/invoices", "/api/v2/invoices?order_id=order+of+the+shop", "/api/v2/invoices?status=created",
+		"listInvoices": listCalls("/api/v2/invoices", "/api/v2/invoices?order_id=order+of+the+shop", "/api/v2/invoices?status=created",
 			"/api/v2/invoices?address="+addressOf(t, f.fixture, inv), "/api/v2/invoices?view=summary", "/api/v2/invoices?cursor="+cursor),
-		"exportInvoices":   list("/api/v2/invoices/export?format=csv", "/api/v2/invoices/export?format=json"),
-		"readInvoice":      ofInvoice("GET", "", ""),
-		"requoteInvoice":   ofInvoice("POST", "/requote", "{}"),
-		"setRefundAddress": ofInvoice("POST", "/refund-address", `{"currency":"BTC","address":"tb1q"}`),
-		"cancelInvoice":    ofInvoice("POST", "/cancel", "{}"),
-		"acceptInvoice":    ofInvoice("POST", "/accept", "{}"),
-		"listRefunds":      ofInvoice("GET", "/refunds", ""),
-		"createRefund":     ofInvoice("POST", "/refunds", `{"kind":"received","currency":"BTC"}`),
-		"sendRefund":       ofInvoice("POST", "/refunds/ref_1/sent", `{"tx":"`+strings.Repeat("a", 64)+`"}`),
-		"cancelRefund":     ofInvoice("POST", "/refunds/ref_1/cancel", "{}"),
-		"renewRefund":      ofInvoice("POST", "/refunds/ref_1/renew", "{}"),
-		"declineRefund":    ofInvoice("POST", "/decline-refund", "{}"),
-		"keepSurplus":      ofInvoice("POST", "/keep-surplus", "{}"),
-		"releaseSurplus":   ofInvoice("POST", "/release-surplus", "{}"),
+		"exportInvoices":   listCalls("/api/v2/invoices/export?format=csv", "/api/v2/invoices/export?format=json"),
+		"readInvoice":      invoiceCalls("GET", "", ""),
+		"requoteInvoice":   invoiceCalls("POST", "/requote", "{}"),
+		"setRefundAddress": invoiceCalls("POST", "/refund-address", `{"currency":"BTC","address":"tb1q"}`),
+		"cancelInvoice":    invoiceCalls("POST", "/cancel", "{}"),
+		"acceptInvoice":    invoiceCalls("POST", "/accept", "{}"),
+		"listRefunds":      invoiceCalls("GET", "/refunds", ""),
+		"createRefund":     invoiceCalls("POST", "/refunds", `{"kind":"received","currency":"BTC"}`),
+		"sendRefund":       invoiceCalls("POST", "/refunds/ref_1/sent", `{"tx":"`+strings.Repeat("a", 64)+`"}`),
+		"cancelRefund":     invoiceCalls("POST", "/refunds/ref_1/cancel", "{}"),
+		"renewRefund":      invoiceCalls("POST", "/refunds/ref_1/renew", "{}"),
+		"declineRefund":    invoiceCalls("POST", "/decline-refund", "{}"),
+		"keepSurplus":      invoiceCalls("POST", "/keep-surplus", "{}"),
+		"releaseSurplus":   invoiceCalls("POST", "/release-surplus", "{}"),
 		"simulate":         {{method: "POST", target: "/api/v2/test/invoices/%1/simulate", body: `{"action":"exact"}`, objects: id, unknown: noID}},
-		"readEvents":       list("/api/v2/events?after=0", "/api/v2/events?after=1"),
-		"listEndpoints":    list("/api/v2/endpoints"),
-		"readEndpoint":     ofEndpoint("GET", "", ""),
-		"changeEndpoint":   ofEndpoint("PATCH", "", `{"url":"https://thief.example/hook"}`),
-		"pauseEndpoint":    ofEndpoint("POST", "/pause", "{}"),
-		"resumeEndpoint":   ofEndpoint("POST", "/resume", "{}"),
-		"rotateEndpoint":   ofEndpoint("POST", "/rotate", "{}"),
-		"testEndpoint":     ofEndpoint("POST", "/test", "{}"),
-		"resendEvents": append(ofEndpoint("POST", "/resend", `{"after":0}`),
+		"readEvents":       listCalls("/api/v2/events?after=0", "/api/v2/events?after=1"),
+		"listEndpoints":    listCalls("/api/v2/endpoints"),
+		"readEndpoint":     endpointCalls("GET", "", ""),
+		"changeEndpoint":   endpointCalls("PATCH", "", `{"url":"https://thief.example/hook"}`),
+		"pauseEndpoint":    endpointCalls("POST", "/pause", "{}"),
+		"resumeEndpoint":   endpointCalls("POST", "/resume", "{}"),
+		"rotateEndpoint":   endpointCalls("POST", "/rotate", "{}"),
+		"testEndpoint":     endpointCalls("POST", "/test", "{}"),
+		"resendEvents": append(endpointCalls("POST", "/resend", `{"after":0}`),
 			shopCall{method: "POST", target: "/api/v2/endpoints/" + own + "/resend", body: `{"event_id":"%1"}`, objects: []string{"evt_" + strings.Repeat("e", 32) + "0"}, unknown: []string{"evt_" + strings.Repeat("z", 32) + "0"}}),
-		"listDeliveries": ofEndpoint("GET", "/deliveries", ""),
-		"readDelivery": append(ofEndpoint("GET", "/deliveries/evt_"+strings.Repeat("e", 32)+"0", ""),
+		"listDeliveries": endpointCalls("GET", "/deliveries", ""),
+		"readDelivery": append(endpointCalls("GET", "/deliveries/evt_"+strings.Repeat("e", 32)+"0", ""),
 			shopCall{method: "GET", target: "/api/v2/endpoints/" + own + "/deliveries/%1", objects: []string{"evt_" + strings.Repeat("e", 32) + "0"}, unknown: []string{"evt_" + strings.Repeat("z", 32) + "0"}}),
-		"removeEndpoint": ofEndpoint("DELETE", "", ""),
-		"listLinks":      list("/api/v2/links"),
+		"removeEndpoint": endpointCalls("DELETE", "", ""),
+		"listLinks":      listCalls("/api/v2/links"),
 		"readLink":       {{method: "GET", target: "/api/v2/links/%1", objects: slug, unknown: none}},
 		"changeLink":     {{method: "PATCH", target: "/api/v2/links/%1", body: `{"amount":1}`, objects: slug, unknown: none}},
 		"removeLink":     {{method: "DELETE", target: "/api/v2/links/%1", objects: slug, unknown: none}},
-		"readOffer":      checkout("read"),
-		"payOffer":       checkout("pay"),
-		"readLook":       list("/api/v2/look"),
+		"readOffer":      checkoutCalls("read"),
+		"payOffer":       checkoutCalls("pay"),
+		"readLook":       listCalls("/api/v2/look"),
 		"readLookByHash": {{method: "GET", target: "/api/v2/looks/%1", objects: []string{red.Hash()}, unknown: []string{strings.Repeat("0", 24)}}},
-		"listProducts":   list("/api/v2/products"),
+		"listProducts":   listCalls("/api/v2/products"),
 		"readProduct":    {{method: "GET", target: "/api/v2/products/%1", objects: product, unknown: none}},
 		"changeProduct":  {{method: "PATCH", target: "/api/v2/products/%1", body: `{"price":1}`, objects: product, unknown: none}},
 		"removeProduct":  {{method: "DELETE", target: "/api/v2/products/%1", objects: product, unknown: none}},
-		"listTerminals":  list("/api/v2/terminals"),
+		"listTerminals":  listCalls("/api/v2/terminals"),
 		"readTerminal":   {{method: "GET", target: "/api/v2/terminals/%1", objects: []string{terminal.ID}, unknown: none}},
 		"removeTerminal": {{method: "DELETE", target: "/api/v2/terminals/%1", objects: []string{terminal.ID}, unknown: none}},
 		"readProducts":   {{method: "POST", target: "/api/v2/products/read", body: "{}"}, {method: "POST", target: "/api/v2/products/read", body: `{"slug":"%1"}`, objects: product, unknown: none}},
@@ -194,7 +194,7 @@ func (f *endpointFixture) sendAbout(t *testing.T, c shopCall, objects []string) 
 	for _, object := range objects {
 		target, body = strings.Replace(target, "%1", object, 1), strings.Replace(body, "%1", object, 1)
 	}
-	m := message{method: c.method, target: target, key: "other", body: body, own: true, header: http.Header{}}
+	m := message{method: c.method, target: target, key: "other", body: body, signRequest: true, header: http.Header{}}
 	if c.key != "" {
 		m.header.Set(api.HeaderIdempotencyKey, c.key)
 	}
@@ -245,17 +245,17 @@ func TestIdempotency_keys_belong_to_one_shop(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	body := `{"amount":12.5,"fiat_currency":"EUR","order_id":"1047"}`
-	first, second := f.keyedBy(t, "all", "same", body), f.keyedBy(t, "other", "same", body)
+	first, second := f.createKeyed(t, "all", "same", body), f.createKeyed(t, "other", "same", body)
 	if first == second {
 		t.Errorf("two shops have the invoice %s", first)
 	}
-	if again := f.keyedBy(t, "other", "same", body); again != second {
+	if again := f.createKeyed(t, "other", "same", body); again != second {
 		t.Errorf("again: got %s, want %s", again, second)
 	}
 }
 
-// keyedBy creates an invoice with a key and an idempotency key.
-func (f *fixture) keyedBy(t *testing.T, key, idempotencyKey, body string) string {
+// createKeyed creates an invoice with a key and an idempotency key.
+func (f *fixture) createKeyed(t *testing.T, key, idempotencyKey, body string) string {
 	t.Helper()
 	m := message{method: "POST", target: "/api/v2/invoice/new", key: key, body: body, header: http.Header{}}
 	m.header.Set(api.HeaderIdempotencyKey, idempotencyKey)
@@ -280,7 +280,7 @@ func TestTheme_belongs_to_one_shop(t *testing.T) {
 	if got := f.readTheme(t, themeCall("GET", "all", "")); got.Accent != "#e8573a" {
 		t.Errorf("the theme of the shop is %+v", got)
 	}
-	page := message{method: "GET", target: "/api/v2/looks/" + red.Hash(), key: "page", own: true}
+	page := message{method: "GET", target: "/api/v2/looks/" + red.Hash(), key: "page", signRequest: true}
 	if got := f.readTheme(t, page); got.Accent != red.Accent {
 		t.Errorf("the pages of the server read %+v", got)
 	}

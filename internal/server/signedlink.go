@@ -29,53 +29,53 @@ var (
 // signedCheckout returns the content of a signed link. See CONTRACT, "Checkout links". The signature
 // is verified before any value is checked.
 func (s *server) signedCheckout(ctx context.Context, k call, query string) (checkout, error) {
-	o := checkout{}
-	parameters := s.linkParameters(&o)
+	link := checkout{}
+	parameters := s.linkParameters(&link)
 	linkParams, err := linkValues(query, parameters)
 	if err != nil {
-		return o, err
+		return link, err
 	}
 	key, err := s.linkKey(ctx, k, linkParams)
 	if err != nil {
-		return o, err
+		return link, err
 	}
-	o.namespace, o.source, o.merchantID, o.mode = linkKeys, "key "+key.ID, key.MerchantID, key.Mode
-	o.origin = invoice.Origin{Kind: invoice.FromSignedLink, ID: key.ID}
+	link.namespace, link.source, link.merchantID, link.mode = linkKeys, "key "+key.ID, key.MerchantID, key.Mode
+	link.origin = invoice.Origin{Kind: invoice.FromSignedLink, ID: key.ID}
 	for _, name := range slices.Sorted(maps.Keys(linkParams)) {
 		if err := parameters[name](linkParams[name]); err != nil {
-			return o, invalid(name, err.Error())
+			return link, invalid(name, err.Error())
 		}
 	}
-	price, err := s.Prices.Parse(o.price.digits, o.price.code)
+	price, err := s.Prices.Parse(link.price.digits, link.price.code)
 	if err != nil {
-		return o, err
+		return link, err
 	}
-	if o.terms.OrderID != "" {
-		o.order = invoice.Order{KeyID: key.ID, ID: o.terms.OrderID, Price: price}
+	if link.terms.OrderID != "" {
+		link.order = invoice.Order{KeyID: key.ID, ID: link.terms.OrderID, Price: price}
 	}
-	if err := s.followOrder(ctx, &o); err != nil {
-		return o, err
+	if err := s.followOrder(ctx, &link); err != nil {
+		return link, err
 	}
 	// An expired link still leads to the invoice of its order.
-	if o.existing == nil && o.differing == nil && !o.expires.IsZero() && !s.Now().Before(o.expires) {
-		return o, errLinkExpired
+	if link.existing == nil && link.differing == nil && !link.expires.IsZero() && !s.Now().Before(link.expires) {
+		return link, errLinkExpired
 	}
-	return o, nil
+	return link, nil
 }
 
 // linkParameters are all parameters of a signed link, which set the fields of a checkout.
-func (s *server) linkParameters(o *checkout) map[string]parameter {
+func (s *server) linkParameters(link *checkout) map[string]parameter {
 	value := func(set func(any) error) parameter { return func(v string) error { return set(v) } }
 	checkedBefore := func(string) error { return nil }
 	return map[string]parameter{
-		"amount":        value(amount(&o.price.digits)),
-		"fiat_currency": value(text(&o.price.code, 8)),
-		"order_id":      value(text(&o.terms.OrderID, 128)),
-		"url_success":   value(returnURL(&o.terms.URLSuccess)),
-		"url_failure":   value(returnURL(&o.terms.URLFailure)),
-		"description":   value(text(&o.terms.Description, 512)),
-		"language":      optional(value(language(&o.terms.Language))),
-		"expires":       optional(unix(&o.expires)),
+		"amount":        value(amount(&link.price.digits)),
+		"fiat_currency": value(text(&link.price.code, 8)),
+		"order_id":      value(text(&link.terms.OrderID, 128)),
+		"url_success":   value(returnURL(&link.terms.URLSuccess)),
+		"url_failure":   value(returnURL(&link.terms.URLFailure)),
+		"description":   value(text(&link.terms.Description, 512)),
+		"language":      optional(value(language(&link.terms.Language))),
+		"expires":       optional(unix(&link.expires)),
 		"key":           checkedBefore,
 		"sig":           checkedBefore,
 	}

@@ -47,6 +47,7 @@ func (s *server) simulate(c echo.Context, k call) error {
 	return s.show(c, k, inv, nil)
 }
 
+// parseSimulation returns the simulation that the body of a call describes.
 func parseSimulation(c echo.Context, k call) (api.SimulateRequest, error) {
 	r, err := request[api.SimulateRequest](c, k)
 	switch {
@@ -61,7 +62,7 @@ func parseSimulation(c echo.Context, k call) (api.SimulateRequest, error) {
 
 // simulateAction carries out an action and returns the invoice after the watcher has observed it.
 func (s *server) simulateAction(ctx context.Context, inv *invoice.Invoice, r api.SimulateRequest) (*invoice.Invoice, error) {
-	method, err := chosen(inv, r.PaymentMethod)
+	method, err := chosenMethod(inv, r.PaymentMethod)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func (s *server) simulateAction(ctx context.Context, inv *invoice.Invoice, r api
 	}
 	err = s.perform(ctx, inv, method, r.Action)
 	if errors.Is(err, simnet.ErrUnknownTx) || errors.Is(err, simnet.ErrSpent) {
-		return nil, errNothing // the network has changed since the watcher's last scan
+		return nil, errNothingToDo // the network has changed since the watcher's last scan
 	}
 	if err != nil {
 		return nil, fmt.Errorf("simulate %s: %w", r.Action, err)
@@ -98,7 +99,7 @@ func (s *server) moveClock(ctx context.Context, inv *invoice.Invoice, shift time
 	return inv, err
 }
 
-var errNothing = &problem{status: http.StatusConflict, code: "nothing_to_do", message: "The invoice has no payment to which the action applies"}
+var errNothingToDo = &problem{status: http.StatusConflict, code: "nothing_to_do", message: "The invoice has no payment to which the action applies"}
 
 // perform carries out an action on the network.
 func (s *server) perform(ctx context.Context, inv *invoice.Invoice, m invoice.Method, action string) error {
@@ -109,16 +110,16 @@ func (s *server) perform(ctx context.Context, inv *invoice.Invoice, m invoice.Me
 		if waiting := transactions(inv, isWaiting); len(waiting) > 0 {
 			return s.Simnet.Replace(ctx, waiting[len(waiting)-1])
 		}
-		return errNothing
+		return errNothingToDo
 	case api.SimulateReorganise:
 		if mined := transactions(inv, isMined); len(mined) > 0 {
 			return s.Simnet.Reorganise(ctx, mined)
 		}
-		return errNothing
+		return errNothingToDo
 	}
-	amount := simulated(inv, m, action)
+	amount := simulatedAmount(inv, m, action)
 	if amount.IsZero() {
-		return errNothing
+		return errNothingToDo
 	}
 	_, err := s.Simnet.Pay(ctx, m.Asset, m.Destination.Script, amount)
 	return err
@@ -130,13 +131,13 @@ func (s *server) confirm(ctx context.Context, inv *invoice.Invoice) error {
 	waiting := transactions(inv, isWaiting)
 	shallow := transactions(inv, func(p invoice.Payment) bool { return isMined(p) && !p.Confirmed() })
 	if len(waiting) == 0 && len(shallow) == 0 {
-		return errNothing
+		return errNothingToDo
 	}
 	return s.Simnet.Confirm(ctx, waiting)
 }
 
-// chosen returns the method of the newest quote with a code, or the first method if code is empty.
-func chosen(inv *invoice.Invoice, code string) (invoice.Method, error) {
+// chosenMethod returns the method of the newest quote with a code, or the first method if code is empty.
+func chosenMethod(inv *invoice.Invoice, code string) (invoice.Method, error) {
 	var codes []string
 	for _, m := range inv.Methods {
 		if _, offered := inv.Quote().Price(m.Asset.Code); !offered {
@@ -153,9 +154,9 @@ func chosen(inv *invoice.Invoice, code string) (invoice.Method, error) {
 // shownDecimals is the maximum number of decimals of an amount that a shopper is asked for.
 const shownDecimals = 8
 
-// simulated returns the amount of a simulated payment: the amount due, or the whole price if
-// nothing is due, or less or more than that.
-func simulated(inv *invoice.Invoice, m invoice.Method, action string) money.Amount {
+// simulatedAmount returns the amount of a simulated payment: the amount due, or the whole price if
+// nothing is due. It is 60 % of that for the action under, and 110 % for the action over.
+func simulatedAmount(inv *invoice.Invoice, m invoice.Method, action string) money.Amount {
 	rest := inv.Remaining(m)
 	if price, _ := inv.Quote().Price(m.Asset.Code); rest.IsZero() {
 		rest = price.Expected

@@ -18,6 +18,7 @@ type summary struct {
 	Payments   []string // amount, state
 }
 
+// summarise returns the summary of a resource.
 func summarise(r api.Resource) summary {
 	s := summary{Status: r.Status, Exceptions: r.Exceptions, Due: r.DueAmount}
 	for _, p := range r.Payments {
@@ -29,9 +30,9 @@ func summarise(r api.Resource) summary {
 func TestSimulate_returns_the_new_state(t *testing.T) {
 	t.Parallel()
 	type step struct {
-		body string
-		acts []string
-		want summary
+		body    string
+		actions []string
+		want    summary
 	}
 	none := []string{}
 	tests := map[string][]step{
@@ -85,12 +86,12 @@ func TestSimulate_returns_the_new_state(t *testing.T) {
 				for _, step := range steps {
 					time.Sleep(time.Second)
 					got := summarise(f.simulateAction(t, id, step.body))
-					if diff := cmp.Diff(f.simnet.done(), step.acts); diff != "" {
+					if diff := cmp.Diff(f.simnet.takeActions(), step.actions); diff != "" {
 						t.Errorf("actions of %s (-got +want):\n%s", step.body, diff)
 					}
-					if step.want.Status == "expired" { // a second scan is past the end
+					if step.want.Status == "expired" { // an invoice expires only after a scan after the end of the quote
 						f.simnet.Confirm(t.Context(), nil)
-						f.simnet.done()
+						f.simnet.takeActions()
 						_, err := f.invoices.Expire(t.Context(), 10)
 						if err != nil {
 							t.Fatal(err)
@@ -116,10 +117,10 @@ func TestSimulate_confirms_until_the_invoice_is_paid(t *testing.T) {
 			t.Errorf("status %s, want %s", got.Status, want)
 		}
 	}
-	if diff := cmp.Diff(f.simnet.done()[1:], []string{"confirm [tx1]", "confirm []"}); diff != "" {
+	if diff := cmp.Diff(f.simnet.takeActions()[1:], []string{"confirm [tx1]", "confirm []"}); diff != "" {
 		t.Errorf("actions (-got +want):\n%s", diff)
 	}
-	response := f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"confirm"}`})
+	response := f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", signRequest: true, body: `{"action":"confirm"}`})
 	checkRefused(t, response, 409, "nothing_to_do")
 }
 
@@ -148,24 +149,24 @@ func TestSimulate_refuses_invalid_actions(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			response := f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: test.body})
+			response := f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", signRequest: true, body: test.body})
 			if message := checkRefused(t, response, test.status, test.code); test.message != "" && message != test.message {
 				t.Errorf("message %q, want %q", message, test.message)
 			}
 		})
 	}
-	if acts := f.simnet.done(); len(acts) != 0 {
-		t.Errorf("actions = %v, want none", acts)
+	if actions := f.simnet.takeActions(); len(actions) != 0 {
+		t.Errorf("actions = %v, want none", actions)
 	}
-	checkRefused(t, f.send(message{method: "POST", target: "/api/v2/test/invoices/nobody/simulate", key: "page", own: true, body: `{"action":"exact"}`}), 404, "invoice_not_found")
-	checkRefused(t, f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{}`, header: set("Content-Type", "text/plain")}), 415, "unsupported_media_type")
+	checkRefused(t, f.send(message{method: "POST", target: "/api/v2/test/invoices/nobody/simulate", key: "page", signRequest: true, body: `{"action":"exact"}`}), 404, "invoice_not_found")
+	checkRefused(t, f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", signRequest: true, body: `{}`, header: headerWith("Content-Type", "text/plain")}), 415, "unsupported_media_type")
 }
 
 func TestSimulate_moves_a_clock_by_at_most_a_year(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	id := f.create(t, "all", minimalBody)
-	clock := message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"clock","seconds":2592000}`}
+	clock := message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", signRequest: true, body: `{"action":"clock","seconds":2592000}`}
 	for range 12 {
 		if response := f.send(clock); response.StatusCode != 200 {
 			t.Fatalf("answer %d, want 200", response.StatusCode)
@@ -179,8 +180,8 @@ func TestSimulate_refuses_when_the_transaction_is_gone(t *testing.T) {
 	f := newFixture(t, nil)
 	id := f.create(t, "all", minimalBody)
 	f.simulateAction(t, id, `{"action":"exact"}`)
-	f.simnet.shown = nil // removed, and not yet observed by the watcher
-	response := f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"replace"}`})
+	f.simnet.transfers = nil // removed, and not yet observed by the watcher
+	response := f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", signRequest: true, body: `{"action":"replace"}`})
 	checkRefused(t, response, 409, "nothing_to_do")
 }
 

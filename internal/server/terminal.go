@@ -40,8 +40,7 @@ func (s *server) listTerminals(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	all := func(merchant.Terminal) bool { return true }
-	return writeJSON(c, http.StatusOK, api.TerminalList{Terminals: views(wire.Terminal, terminals, all)})
+	return writeJSON(c, http.StatusOK, api.TerminalList{Terminals: views(wire.Terminal, terminals, nil)})
 }
 
 // terminalsOf returns the terminals of the key's merchant and mode.

@@ -11,15 +11,15 @@ import (
 	"chequer/internal/api"
 )
 
-// terminals is a call about terminals.
-func terminals(key, method, path, body string) message {
-	return message{method: method, target: "/api/v2/terminals" + path, key: key, own: true, body: body}
+// terminalCall is a call about terminals.
+func terminalCall(key, method, path, body string) message {
+	return message{method: method, target: "/api/v2/terminals" + path, key: key, signRequest: true, body: body}
 }
 
 // createTerminal creates a terminal.
 func (f *fixture) createTerminal(t *testing.T, key, body string) (created api.NewTerminal) {
 	t.Helper()
-	response := f.send(terminals(key, "POST", "", body))
+	response := f.send(terminalCall(key, "POST", "", body))
 	if text := read(t, response); response.StatusCode != http.StatusCreated || json.Unmarshal([]byte(text), &created) != nil {
 		t.Fatalf("creating answers %d: %s", response.StatusCode, text)
 	}
@@ -29,7 +29,7 @@ func (f *fixture) createTerminal(t *testing.T, key, body string) (created api.Ne
 // listTerminals returns the terminals that a key sees.
 func (f *fixture) listTerminals(t *testing.T, key string) (list api.TerminalList) {
 	t.Helper()
-	response := f.send(terminals(key, "GET", "", ""))
+	response := f.send(terminalCall(key, "GET", "", ""))
 	text := read(t, response)
 	if err := json.Unmarshal([]byte(text), &list); err != nil || response.StatusCode != http.StatusOK || strings.Contains(text, "/pos/") {
 		t.Fatalf("the list answers %d, error %v: %s", response.StatusCode, err, text)
@@ -52,21 +52,21 @@ func TestTerminals(t *testing.T) {
 		t.Errorf("listed (-got +want):\n%s", diff)
 	}
 	var one api.Terminal
-	if text := read(t, f.send(terminals("all", "GET", "/"+bar.ID, ""))); json.Unmarshal([]byte(text), &one) != nil || !cmp.Equal(one, want) {
+	if text := read(t, f.send(terminalCall("all", "GET", "/"+bar.ID, ""))); json.Unmarshal([]byte(text), &one) != nil || !cmp.Equal(one, want) {
 		t.Errorf("read %s, want %+v", text, want)
 	}
 	for _, other := range []string{"live", "other"} {
 		if got := f.listTerminals(t, other).Terminals; len(got) != 0 {
 			t.Errorf("the key %s sees %+v", other, got)
 		}
-		checkRefused(t, f.send(terminals(other, "GET", "/"+bar.ID, "")), http.StatusNotFound, "terminal_not_found")
-		checkRefused(t, f.send(terminals(other, "DELETE", "/"+bar.ID, "")), http.StatusNotFound, "terminal_not_found")
+		checkRefused(t, f.send(terminalCall(other, "GET", "/"+bar.ID, "")), http.StatusNotFound, "terminal_not_found")
+		checkRefused(t, f.send(terminalCall(other, "DELETE", "/"+bar.ID, "")), http.StatusNotFound, "terminal_not_found")
 	}
-	response := f.send(terminals("all", "DELETE", "/"+bar.ID, ""))
+	response := f.send(terminalCall("all", "DELETE", "/"+bar.ID, ""))
 	if text := read(t, response); response.StatusCode != http.StatusNoContent || text != "" {
 		t.Errorf("removing answers %d %q", response.StatusCode, text)
 	}
-	checkRefused(t, f.send(terminals("all", "DELETE", "/"+bar.ID, "")), http.StatusNotFound, "terminal_not_found")
+	checkRefused(t, f.send(terminalCall("all", "DELETE", "/"+bar.ID, "")), http.StatusNotFound, "terminal_not_found")
 	if got := f.listTerminals(t, "all").Terminals; len(got) != 0 {
 		t.Errorf("after the removal: %+v", got)
 	}
@@ -84,7 +84,7 @@ func TestTerminals_refuse(t *testing.T) {
 		`{"name":"Bar","fiat_currency":"EUR","payment_methods":["BTC","BTC"]}`: "invalid_payment_methods",
 		`{"name":"Bar","fiat_currency":"EUR","colour":"red"}`:                  "unknown_field",
 	} {
-		checkRefused(t, f.send(terminals("all", "POST", "", body)), http.StatusBadRequest, code)
+		checkRefused(t, f.send(terminalCall("all", "POST", "", body)), http.StatusBadRequest, code)
 	}
 	if got := f.listTerminals(t, "all").Terminals; len(got) != 0 {
 		t.Errorf("refused requests created %+v", got)

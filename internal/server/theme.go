@@ -33,8 +33,8 @@ func (s *server) themeOf(ctx context.Context, merchantID string) (string, error)
 
 // readTheme handles GET look: the theme of the key's merchant.
 func (s *server) readTheme(c echo.Context, k call) error {
-	l, err := s.Themes.Theme(c.Request().Context(), k.key.MerchantID)
-	return reply(c, wire.Theme, l, err)
+	t, err := s.Themes.Theme(c.Request().Context(), k.key.MerchantID)
+	return reply(c, wire.Theme, t, err)
 }
 
 // themeByHash handles GET looks/{hash}, for pages. As with invoices, the theme may be any merchant's if the key
@@ -48,11 +48,11 @@ func (s *server) themeByHash(c echo.Context, k call) error {
 	if k.key.Builtin {
 		merchantID = ""
 	}
-	l, err := s.Themes.ByHash(c.Request().Context(), merchantID, hash)
+	t, err := s.Themes.ByHash(c.Request().Context(), merchantID, hash)
 	if errors.Is(err, merchant.ErrNotFound) {
 		return errNoTheme
 	}
-	return reply(c, wire.Theme, l, err)
+	return reply(c, wire.Theme, t, err)
 }
 
 // setTheme handles PUT look. A field that is left out gets the default theme's value.
@@ -64,11 +64,11 @@ func (s *server) setTheme(c echo.Context, k call) error {
 	if err := s.mayChangeTheme(c, k); err != nil {
 		return err
 	}
-	l, err := s.Themes.Set(c.Request().Context(), k.key.MerchantID, wire.NewTheme(r), r.Logo)
+	t, err := s.Themes.Set(c.Request().Context(), k.key.MerchantID, wire.NewTheme(r), r.Logo)
 	if refused, ok := errors.AsType[*theme.FieldError](err); ok {
-		return invalid(refused.Field, strings.ReplaceAll(refused.Fault, "expired_at", "…"))
+		return invalid(refused.Field, strings.ReplaceAll(refused.Fault, forbidden, "…"))
 	}
-	return reply(c, wire.Theme, l, err)
+	return reply(c, wire.Theme, t, err)
 }
 
 // resetTheme handles DELETE look.

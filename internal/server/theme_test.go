@@ -17,14 +17,15 @@ import (
 	themes "chequer/internal/theme"
 )
 
-// red is a theme.
+// red is a theme with a red accent.
 var red = themes.Theme{Accent: "#e8573a"}
 
 // themeCall is a call about the theme.
 func themeCall(method, key, body string) message {
-	return message{method: method, target: "/api/v2/look", key: key, own: true, body: body}
+	return message{method: method, target: "/api/v2/look", key: key, signRequest: true, body: body}
 }
 
+// readTheme returns the theme in the answer to a call.
 func (f *fixture) readTheme(t *testing.T, m message) (got api.Theme) {
 	t.Helper()
 	response := f.send(m)
@@ -46,10 +47,10 @@ func TestGolden_themes(t *testing.T) {
 	record("set", themeCall("PUT", "live", `{"name":"Atelier Nord","accent":"#E83","line":"Prints","support":"help@shop.example","terms":"https://shop.example/terms","auto_return":false,"logo":"`+svg+`"}`))
 	record("read", themeCall("GET", "read", ""))
 	record("with parts left out", themeCall("PUT", "live", `{"accent":"#2b3fd6"}`))
-	record("by hash", message{method: "GET", target: "/api/v2/looks/" + f.readTheme(t, themeCall("GET", "admin", "")).Hash, key: "page", own: true})
-	record("by an unknown hash", message{method: "GET", target: "/api/v2/looks/0123456789abcdef01234567", key: "page", own: true})
-	record("by an invalid hash", message{method: "GET", target: "/api/v2/looks/%2e%2e", key: "page", own: true})
-	record("by hash without the scope", message{method: "GET", target: "/api/v2/looks/0123456789abcdef01234567", key: "admin", own: true})
+	record("by hash", message{method: "GET", target: "/api/v2/looks/" + f.readTheme(t, themeCall("GET", "admin", "")).Hash, key: "page", signRequest: true})
+	record("by an unknown hash", message{method: "GET", target: "/api/v2/looks/0123456789abcdef01234567", key: "page", signRequest: true})
+	record("by an invalid hash", message{method: "GET", target: "/api/v2/looks/%2e%2e", key: "page", signRequest: true})
+	record("by hash without the scope", message{method: "GET", target: "/api/v2/looks/0123456789abcdef01234567", key: "admin", signRequest: true})
 	record("set with a test key", themeCall("PUT", "admin", `{"name":"Nord"}`))
 	record("reset with a test key", themeCall("DELETE", "admin", ""))
 	record("set without the scope", themeCall("PUT", "read", `{"name":"Nord"}`))
@@ -71,21 +72,21 @@ func TestInvoice_names_the_theme_of_its_merchant(t *testing.T) {
 	f := newFixture(t, func() time.Time { return now })
 	f.useStorage()
 	id := f.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
-	themeName := func() string {
-		response := f.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "page", own: true})
+	themeHash := func() string {
+		response := f.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "page", signRequest: true})
 		if response.StatusCode != http.StatusOK {
 			t.Fatalf("status %d: %s", response.StatusCode, read(t, response))
 		}
 		return response.Header.Get(api.HeaderTheme)
 	}
-	if got := themeName(); got != "" {
+	if got := themeHash(); got != "" {
 		t.Errorf("theme of a merchant without one = %q, want empty", got)
 	}
 	set := f.readTheme(t, themeCall("PUT", "live", `{"accent":"#2b3fd6"}`))
-	if got := themeName(); got != set.Hash || got == "" {
+	if got := themeHash(); got != set.Hash || got == "" {
 		t.Errorf("theme = %q, want %q", got, set.Hash)
 	}
-	if l := f.readLink(t, query("all")); l.Theme != set.Hash {
+	if l := f.readLink(t, linkQuery("all")); l.Theme != set.Hash {
 		t.Errorf("theme of a link = %q, want %q", l.Theme, set.Hash)
 	}
 	if got := f.readTheme(t, themeCall("GET", "other", "")); got.Hash != "" {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"chequer/internal/api"
-	address "chequer/internal/caller"
+	"chequer/internal/caller"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
 )
@@ -33,13 +33,13 @@ func newUnpaidFixture(t *testing.T, maxUnpaid int, now func() time.Time) *unpaid
 	f.merchants.keys[builtin.Key] = builtin
 	f.config.MaxUnpaid = maxUnpaid
 	f.restart()
-	f.send(products("all", "POST", "", coffee))
-	f.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"tips","amount":"3.50","fiat_currency":"EUR"}`})
-	at, err := f.config.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Mode: merchant.Test, Currency: money.EUR.Code})
+	f.send(productCall("all", "POST", "", coffee))
+	f.send(message{method: "POST", target: "/api/v2/links", key: "admin", signRequest: true, body: `{"slug":"tips","amount":"3.50","fiat_currency":"EUR"}`})
+	terminal, err := f.config.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Mode: merchant.Test, Currency: money.EUR.Code})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &unpaidFixture{fixture: f, terminal: at.Secret}
+	return &unpaidFixture{fixture: f, terminal: terminal.Secret}
 }
 
 // createInvoice requests an invoice for a shopper and returns "ok", or the status and the error code of the
@@ -48,24 +48,26 @@ func (f *unpaidFixture) createInvoice(key, target, body, token, shopper string) 
 	if f.tokens++; token == "" {
 		token = fmt.Sprint("token", f.tokens)
 	}
-	r := f.request(message{method: "POST", target: target, key: key, own: true, body: body, header: http.Header{api.HeaderIdempotencyKey: {token}}})
-	answer := f.serve(r.WithContext(address.NewContext(r.Context(), shopper)))
+	r := f.request(message{method: "POST", target: target, key: key, signRequest: true, body: body, header: http.Header{api.HeaderIdempotencyKey: {token}}})
+	answer := f.serve(r.WithContext(caller.NewContext(r.Context(), shopper)))
 	if answer.StatusCode == http.StatusOK {
 		return "ok"
 	}
 	return fmt.Sprint(answer.StatusCode, " ", answer.Header.Get(api.HeaderErrorCode))
 }
 
-func (f *unpaidFixture) storefront(shopper string) string {
+// createByStorefront requests an invoice by the form of the storefront.
+func (f *unpaidFixture) createByStorefront(shopper string) string {
 	return f.createInvoice("pages", api.PathInvoiceNew, openAmount, "", shopper)
 }
 
-func (f *unpaidFixture) product(shopper string) string {
+// createByProduct requests an invoice by the form of a product.
+func (f *unpaidFixture) createByProduct(shopper string) string {
 	return f.createInvoice("pages", "/api/v2/products/order", orderOfCoffee, "", shopper)
 }
 
 const (
-	wholeReached   = "429 too_many_unpaid"
+	limitReached   = "429 too_many_unpaid"
 	networkReached = "429 too_many_unpaid_from_network"
 )
 
@@ -75,13 +77,13 @@ func TestUnpaidInvoices_are_limited_for_callers_without_a_key(t *testing.T) {
 	for _, tt := range []struct{ name, key, target, body, token, want string }{
 		{"the merchant's own key", "all", api.PathInvoiceNew, openAmount, "", "ok"},
 		{"the first order", "pages", "/api/v2/products/order", orderOfCoffee, "first", "ok"},
-		{"the storefront after half of the limit", "pages", api.PathInvoiceNew, openAmount, "", wholeReached},
+		{"the storefront after half of the limit", "pages", api.PathInvoiceNew, openAmount, "", limitReached},
 		{"the second order", "pages", "/api/v2/products/order", orderOfCoffee, "", "ok"},
-		{"the third order", "pages", "/api/v2/products/order", orderOfCoffee, "", wholeReached},
+		{"the third order", "pages", "/api/v2/products/order", orderOfCoffee, "", limitReached},
 		{"the first order again", "pages", "/api/v2/products/order", orderOfCoffee, "first", "ok"},
-		{"a link", "pages", "/api/v2/links/pay", `{"slug":"tips"}`, "", wholeReached},
+		{"a link", "pages", "/api/v2/links/pay", `{"slug":"tips"}`, "", limitReached},
 		{"a terminal", "pages", "/api/v2/links/pay", `{"terminal":"` + f.terminal + `","amount":"5"}`, "", "ok"},
-		{"a signed link", "pages", "/api/v2/links/pay", `{"query":"` + query("all") + `"}`, "", "ok"},
+		{"a signed link", "pages", "/api/v2/links/pay", `{"query":"` + linkQuery("all") + `"}`, "", "ok"},
 		{"the merchant's own key again", "all", api.PathInvoiceNew, openAmount, "", "ok"},
 	} {
 		if got := f.createInvoice(tt.key, tt.target, tt.body, tt.token, ""); got != tt.want {
@@ -103,9 +105,9 @@ func TestUnpaidInvoices_of_one_network_do_not_block_others(t *testing.T) {
 			f := newUnpaidFixture(t, 40, nil)
 			var created int
 			for n := range 100 {
-				create := f.storefront
+				create := f.createByStorefront
 				if n%2 == 1 {
-					create = f.product
+					create = f.createByProduct
 				}
 				switch got := create(flood(n * 257)); got {
 				case "ok":
@@ -118,10 +120,10 @@ func TestUnpaidInvoices_of_one_network_do_not_block_others(t *testing.T) {
 			if created == 0 || created > 4 {
 				t.Errorf("the network got %d invoices, want 1 to 4 of 40", created)
 			}
-			if got := f.storefront("2001:db8:2::1"); got != "ok" {
+			if got := f.createByStorefront("2001:db8:2::1"); got != "ok" {
 				t.Errorf("storefront for another network: got %s, want ok", got)
 			}
-			if got := f.product("198.51.100.1"); got != "ok" {
+			if got := f.createByProduct("198.51.100.1"); got != "ok" {
 				t.Errorf("product for another network: got %s, want ok", got)
 			}
 			if got := f.createInvoice("all", api.PathInvoiceNew, openAmount, "", flood(0)); got != "ok" {
@@ -136,20 +138,20 @@ func TestUnpaidInvoices_block_the_storefront_before_products_and_links(t *testin
 	f := newUnpaidFixture(t, 10, nil)
 	shopper := func(n int) string { return fmt.Sprintf("2001:db8:%x::1", n) }
 	for n := range 5 {
-		if got := f.storefront(shopper(n)); got != "ok" {
+		if got := f.createByStorefront(shopper(n)); got != "ok" {
 			t.Fatalf("request %d: got %s, want ok", n, got)
 		}
 	}
-	if got := f.storefront(shopper(5)); got != wholeReached {
-		t.Errorf("storefront: got %s, want %s", got, wholeReached)
+	if got := f.createByStorefront(shopper(5)); got != limitReached {
+		t.Errorf("storefront: got %s, want %s", got, limitReached)
 	}
 	for n := 5; n < 10; n++ {
-		if got := f.product(shopper(n)); got != "ok" {
+		if got := f.createByProduct(shopper(n)); got != "ok" {
 			t.Errorf("product %d: got %s, want ok", n, got)
 		}
 	}
-	if got := f.product(shopper(10)); got != wholeReached {
-		t.Errorf("product: got %s, want %s", got, wholeReached)
+	if got := f.createByProduct(shopper(10)); got != limitReached {
+		t.Errorf("product: got %s, want %s", got, limitReached)
 	}
 }
 
@@ -157,15 +159,15 @@ func TestUnpaidInvoices_count_for_15_minutes(t *testing.T) {
 	t.Parallel()
 	now := noon
 	f := newUnpaidFixture(t, 1, func() time.Time { return now })
-	if got := f.product("192.0.2.7"); got != "ok" {
+	if got := f.createByProduct("192.0.2.7"); got != "ok" {
 		t.Fatalf("first: got %s, want ok", got)
 	}
 	now = noon.Add(15*time.Minute - time.Second)
-	if got := f.product("192.0.2.7"); got != networkReached {
+	if got := f.createByProduct("192.0.2.7"); got != networkReached {
 		t.Errorf("within the time: got %s, want %s", got, networkReached)
 	}
 	now = noon.Add(15 * time.Minute)
-	if got := f.product("192.0.2.7"); got != "ok" {
+	if got := f.createByProduct("192.0.2.7"); got != "ok" {
 		t.Errorf("after the time: got %s, want ok", got)
 	}
 }

@@ -32,11 +32,11 @@ func LinkQuery(query string) string {
 func LinkMessage(parameters map[string]string) []byte {
 	pairs := make([]string, 0, len(parameters))
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
-		pairs = append(pairs, percent(name)+"="+percent(parameters[name]))
+		pairs = append(pairs, percentEncode(name)+"="+percentEncode(parameters[name]))
 	}
 	return []byte("chequer-link-v1\n" + strings.Join(pairs, "&"))
 }
 
-// percent encodes all characters except letters, digits and "-._~", like QueryEscape except for the
+// percentEncode encodes all characters except letters, digits and "-._~", like QueryEscape except for the
 // space.
-func percent(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
+func percentEncode(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// version is the first line of a signed message, so that a signature made for one purpose is never
-// valid for another.
-const version = "chequer-v1"
+// requestVersion is the first line of the signed message of a request, so that a signature made for
+// one purpose is never valid for another.
+const requestVersion = "chequer-v1"
 
 // Request is a request with a request signature, which covers more than the body: it is valid for
 // one method and target, once, for a short time.
@@ -30,7 +30,7 @@ type Request struct {
 func (r Request) Message() []byte {
 	body := sha512.Sum512(r.Body)
 	return []byte(strings.Join([]string{
-		version,
+		requestVersion,
 		r.Timestamp,
 		r.Nonce,
 		r.Method,

@@ -105,6 +105,17 @@ func (s *Storage) UnfilledDaySums(ctx context.Context) ([]string, error) {
 	return readAll(ctx, s, "find sums of days to compute", column[string], "SELECT merchant_id FROM day_sum_zones WHERE next_zone <> '' ORDER BY merchant_id")
 }
 
+// DaySumsRestarted implements report.FillStorage.
+func (s *Storage) DaySumsRestarted() <-chan struct{} { return s.restarted }
+
+// hintRestart wakes the receiver of DaySumsRestarted.
+func (s *Storage) hintRestart() {
+	select {
+	case s.restarted <- struct{}{}:
+	default: // it has a hint already
+	}
+}
+
 // FillDaySums implements report.FillStorage.
 func (s *Storage) FillDaySums(ctx context.Context, merchantID string) (done bool, err error) {
 	done, err = answer(ctx, s.write, func(ctx context.Context, q querier) (bool, error) {
@@ -123,6 +134,7 @@ func (s *Storage) FillDaySums(ctx context.Context, merchantID string) (done bool
 // RestartDaySums begins to compute the sums of days of a merchant again, in their zone or, if it is being changed, in the
 // next zone. FillDaySums completes them.
 func (s *Storage) RestartDaySums(ctx context.Context, merchantID string) error {
+	defer s.hintRestart()
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		z, err := s.lockSumZone(ctx, q, merchantID)
 		if err != nil {

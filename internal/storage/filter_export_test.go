@@ -56,6 +56,11 @@ func CaseStatements(at time.Time, limit int) (inSnoozes, inResolutions Statement
 	return exported(snoozed("shop", invoice.Live, at, limit)), exported(resolutions("shop", invoice.Live, at, limit))
 }
 
+// RetentionStatements returns the statements that find the invoices of a run of the retention.
+func RetentionStatements(merchantID string, before time.Time) (passed, waiting []Statement) {
+	return []Statement{exported(passedInvoices(merchantID, invoice.Live, retentionPosition{1, "i"}, before))}, []Statement{exported(waitingInvoices(merchantID, "i"))}
+}
+
 // TallyStatements returns the statements of Storage.Tally.
 func TallyStatements(merchantID string, mode invoice.Mode) []Statement {
 	return []Statement{{tallySQL, []any{merchantID, string(mode), 0}}}
@@ -66,9 +71,9 @@ func DaySumsStatements(p report.Period) []Statement {
 	return []Statement{exported(selectDaySums("shop", 1, invoice.Live, p)), exported(selectMethodSums("shop", 1, invoice.Live, p))}
 }
 
-// FillStatements returns the statements that read the invoices for a generation of sums.
+// FillStatements returns the statements that read the invoices for a generation of sums, and for its check.
 func FillStatements() []Statement {
-	return []Statement{{paidInvoices, []any{"shop", "live", 0, 1_000_000}}, {nthPaidAt, []any{"shop", "live", 0, 2}}}
+	return []Statement{{paidInvoices, []any{"shop", "live", 0, 1_000_000}}, {nthPaidAt, []any{"shop", "live", 0, 2}}, {newestPaid, []any{"shop", "live", 2}}}
 }
 
 // PaidStatements returns the statements of Storage.PaidLines.

@@ -39,6 +39,8 @@ func filteredLists() []filtered {
 	lists = append(lists, filtered{"security", "audit_log_of_security", storage.SecurityStatements(page), false})
 	lists = append(lists, filtered{"sums of days", "day_sums_pkey", storage.DaySumsStatements(period), false})
 	lists = append(lists, filtered{"invoices of sums of days", "invoices_by_paid_at", storage.FillStatements(), false})
+	passed, waiting := storage.RetentionStatements("shop", noon)
+	lists = append(lists, filtered{"retention", "invoices_by_age", passed, false}, filtered{"waiting for the retention", "retention_waiting_pkey", waiting, false})
 	for _, after := range []report.Position{{}, {PaidAt: noon, ID: "i9"}} {
 		lists = append(lists, filtered{"paid", "invoices_by_paid_at", storage.PaidStatements(period, after, page), false})
 	}
@@ -185,8 +187,9 @@ func TestLists_are_served_by_an_index(t *testing.T) {
 		// invoices has five statements, with and without a position. The tally and the security entries have one statement
 		// each, and the sums of days, their computation and the paid invoices two each. Deliveries and events have one
 		// statement without a filter and one with it, and sales have two each, and refunds have two with and two without a
-		// position. Snoozed and resolved invoices have one statement each.
-		if got, want := len(texts), (12*4+2*(52+32))*7+8*4+2+5*2+1+1+2+2+2+2+2+2*2+2*2+2; got != want {
+		// position. Snoozed and resolved invoices, and the two lists of the retention, have one statement each, and so has the check of
+		// the sums of days.
+		if got, want := len(texts), (12*4+2*(52+32))*7+8*4+2+5*2+1+1+2+2+2+2+2+2*2+2*2+2+2+1; got != want {
 			t.Errorf("%d different statements, want %d", got, want)
 		}
 	})
@@ -214,6 +217,7 @@ func addListed(t *testing.T, s *storage.Storage, url string) {
 	}
 	execSQL(t, url, "INSERT INTO snoozes (invoice_id, merchant_id, mode, until, set_by) VALUES ('a', 'shop', 'live', 1, 'Tove')")
 	execSQL(t, url, "INSERT INTO resolutions (invoice_id, merchant_id, mode, at, actor_kind, actor_name) VALUES ('a', 'shop', 'live', 1, 'account', 'Tove')")
+	execSQL(t, url, "INSERT INTO retention_waiting (merchant_id, invoice_id) VALUES ('shop', 'a')")
 	claims, _ := claim(t, s, "e", noon, 1)
 	saveAttempt(t, s, claims[0], noon, 204, deliveryDone)
 	if !strings.HasPrefix(url, "postgres") {
@@ -230,6 +234,7 @@ func addListed(t *testing.T, s *storage.Storage, url string) {
 		{"conversions", `'invoice_id', 'i' || n, 'created_at', created_at + n, 'state', CASE n % 5 WHEN 0 THEN 'failed' ELSE 'filled' END`},
 		{"refunds", `'invoice_id', 'i' || n, 'id', 'ref_' || n, 'asked_at', asked_at + n, 'state', CASE n % 5 WHEN 0 THEN 'ready' ELSE 'sent' END`},
 		{"snoozes", `'invoice_id', 'i' || n, 'until', until + n`},
+		{"retention_waiting", `'invoice_id', 'i' || n`},
 		{"resolutions", `'invoice_id', 'i' || n, 'at', at + n`},
 		{"events", `'position', position + n, 'id', 'e' || n, 'type', CASE n % 5 WHEN 0 THEN 'invoice.paid' ELSE type END, 'mode', CASE n % 2 WHEN 0 THEN 'test' ELSE mode END`},
 		{"deliveries", `'position', position + n, 'event_id', 'e' || n, 'invoice_id', 'i' || n, 'state', CASE n % 5 WHEN 0 THEN 'failed' ELSE state END`},

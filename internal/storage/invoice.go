@@ -302,6 +302,11 @@ func (s *Storage) writeRows(ctx context.Context, q querier, c change) error {
 	if err := saveEvidence(ctx, q, c.inv.Quote().Evidence, c.inv.Evidence); err != nil {
 		return err
 	}
+	if c.before.row.removedAt.Valid && c.after.row.removedAt == c.before.row.removedAt {
+		if err := examineAgain(ctx, q, c.inv.MerchantID, c.inv.ID); err != nil {
+			return err
+		}
+	}
 	if err := saveEvents(ctx, q, c.inv, c.after.row.expiresAt != c.before.row.expiresAt); err != nil {
 		return err
 	}

@@ -41,6 +41,8 @@ type invoiceRow struct {
 	refunds                        int64
 	kept, keptBy, keptReason       string
 	keptAt                         sql.Null[int64]
+	removedAt                      sql.Null[int64]
+	removed                        string
 	revision                       int64 // revision of the stored invoice; equal for two rows of the same state
 }
 
@@ -63,6 +65,7 @@ func invoiceToRow(inv *invoice.Invoice, shared *sharedTerms) invoiceRow {
 		received: receivedToText(inv.ReceivedAmounts()), origin: string(inv.Origin.Kind), originID: inv.Origin.ID,
 		decided: state.Decided, refundAsked: state.RefundAsked, refunds: int64(len(inv.Refunds)),
 		kept: optional(inv.Kept.Amount), keptBy: inv.Kept.By, keptReason: inv.Kept.Reason, keptAt: millis(inv.Kept.At),
+		removedAt: millis(inv.Removal.At), removed: listText(inv.Removal.Kinds),
 	}
 }
 
@@ -95,6 +98,12 @@ func (r invoiceRow) invoice(shared *sharedTerms) (*invoice.Invoice, error) {
 		inv.Kept = invoice.KeptSurplus{Mark: invoice.Mark{By: r.keptBy, At: fromMillis(r.keptAt)}, Reason: r.keptReason}
 		if inv.Kept.Amount, err = parseAmount(r.kept, fiat); err != nil {
 			return nil, fmt.Errorf("kept surplus: %w", err)
+		}
+	}
+	if r.removedAt.Valid {
+		inv.Removal.At = fromMillis(r.removedAt)
+		if inv.Removal.Kinds, err = parseList[invoice.PersonalData](r.removed); err != nil {
+			return nil, fmt.Errorf("removed data: %w", err)
 		}
 	}
 	inv.State, err = r.state(fiat)
@@ -154,14 +163,14 @@ func (r invoiceRow) update(ctx context.Context, q querier) error {
 			refund_asset = $21, conversions = $22,
 			paid_count = $23, first_paid_at = $24, accepted_at = $25, accepted_by = $26, received = $27, revision = $28,
 			terms = $29, shared_terms = $30, decided = $31, refunds = $32, kept = $33, kept_by = $34, kept_reason = $35, kept_at = $36,
-			refund_by = $37, refund_asked = $38
+			refund_by = $37, refund_asked = $38, removed_at = $39, removed = $40
 		WHERE id = $1`,
 		r.id, r.version, r.status, r.exceptions, r.paid, r.due, r.overpaid, r.expiresAt,
 		r.nextCheckAt, r.paidAt, r.paidTx, r.paidAsset, r.declinedAt, r.delayedAt,
 		r.accepted, r.refund, r.clock, r.methods, r.quotes, r.covers, r.refundAsset, r.conversions,
 		r.paidCount, r.firstPaidAt, r.acceptedAt, r.acceptedBy, r.received, r.revision, r.terms, r.shared,
 		r.decided, r.refunds, r.kept, r.keptBy, r.keptReason, r.keptAt,
-		r.refundBy, r.refundAsked)
+		r.refundBy, r.refundAsked, r.removedAt, r.removed)
 	return err
 }
 
@@ -170,7 +179,7 @@ const invoiceColumns = `id, merchant_id, mode, version, status, exceptions, pric
 	order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
 	accepted, refund, clock, terms, methods, quotes, coverage, refund_asset, conversions,
 	paid_count, first_paid_at, accepted_at, accepted_by, received, origin, origin_id, revision, shared_terms,
-	decided, refunds, kept, kept_by, kept_reason, kept_at, refund_by, refund_asked`
+	decided, refunds, kept, kept_by, kept_reason, kept_at, refund_by, refund_asked, removed_at, removed`
 
 // readInvoiceRow reads an invoice's row. It returns sql.ErrNoRows if there is none.
 func readInvoiceRow(ctx context.Context, q querier, id string) (invoiceRow, error) {
@@ -183,6 +192,6 @@ func readInvoiceColumns(row scanner) (r invoiceRow, err error) {
 		&r.orderID, &r.createdAt, &r.expiresAt, &r.nextCheckAt, &r.paidAt, &r.paidTx, &r.paidAsset, &r.declinedAt, &r.delayedAt,
 		&r.accepted, &r.refund, &r.clock, &r.terms, &r.methods, &r.quotes, &r.covers, &r.refundAsset, &r.conversions,
 		&r.paidCount, &r.firstPaidAt, &r.acceptedAt, &r.acceptedBy, &r.received, &r.origin, &r.originID, &r.revision, &r.shared,
-		&r.decided, &r.refunds, &r.kept, &r.keptBy, &r.keptReason, &r.keptAt, &r.refundBy, &r.refundAsked)
+		&r.decided, &r.refunds, &r.kept, &r.keptBy, &r.keptReason, &r.keptAt, &r.refundBy, &r.refundAsked, &r.removedAt, &r.removed)
 	return r, err
 }

@@ -111,6 +111,7 @@ func (s *Storage) ChangeChoices(ctx context.Context, id string, change func(merc
 
 // updateMerchant locks a merchant, calls change, and writes the result if it differs.
 func (s *Storage) updateMerchant(ctx context.Context, id, operation string, change func(context.Context, querier, *merchant.Merchant) error) (m merchant.Merchant, err error) {
+	isRestarted := false
 	err = s.write(ctx, func(ctx context.Context, q querier) error {
 		m, err = readMerchant(q.QueryRowContext(ctx, "SELECT id, name, settings, created_at FROM merchants WHERE id = $1"+s.engine.ForUpdate, id))
 		if err != nil {
@@ -128,12 +129,16 @@ func (s *Storage) updateMerchant(ctx context.Context, id, operation string, chan
 			return fmt.Errorf("%s %s: %w", operation, id, err)
 		}
 		if next := m.Choices.Zone(); next != zone {
+			isRestarted = true
 			if err := s.restartDaySums(ctx, q, id, next); err != nil {
 				return err
 			}
 		}
 		return s.record(ctx, q, audit.Change{MerchantID: id, Action: "shop.changed", Subject: id}.Diff(before, after))
 	})
+	if isRestarted {
+		s.hintRestart()
+	}
 	return m, err
 }
 

@@ -27,8 +27,9 @@ func (s *Storage) Notes(ctx context.Context, invoiceID string) ([]casework.Note,
 // AddNote implements casework.Storage. It locks the invoice, which serializes the notes about it.
 func (s *Storage) AddNote(ctx context.Context, n casework.Note) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
-		var id string
-		err := q.QueryRowContext(ctx, "SELECT id FROM invoices WHERE id = $1 AND merchant_id = $2"+s.engine.ForUpdate, n.InvoiceID, n.MerchantID).Scan(&id)
+		var isRemoved bool // personal data of the invoice
+		err := q.QueryRowContext(ctx, "SELECT removed_at IS NOT NULL FROM invoices WHERE id = $1 AND merchant_id = $2"+s.engine.ForUpdate, n.InvoiceID, n.MerchantID).
+			Scan(&isRemoved)
 		if engine.Absent(err) {
 			return fmt.Errorf("invoice %s: %w", n.InvoiceID, merchant.ErrNotFound)
 		}
@@ -46,6 +47,11 @@ func (s *Storage) AddNote(ctx context.Context, n casework.Note) error {
 			n.ID, n.InvoiceID, n.MerchantID, n.AuthorID, n.Author, n.At.UnixMilli(), n.Text)
 		if err != nil {
 			return fmt.Errorf("write note: %w", err)
+		}
+		if isRemoved {
+			if err := examineAgain(ctx, q, n.MerchantID, n.InvoiceID); err != nil {
+				return err
+			}
 		}
 		return s.record(ctx, q, audit.Change{MerchantID: n.MerchantID, Action: "note.added", Subject: n.InvoiceID, After: noteFields(n)})
 	})

@@ -179,6 +179,7 @@ var unrecorded = map[string]string{
 	"RecordFaults":       "observation of the server",
 	"RecordSummary":      "message of the system",
 	"RecordUnreadable":   "observation of the server",
+	"RemovePersonalData": "the end of a run has an entry",
 	"SaveUntrustedProxy": "observation of the server",
 }
 

@@ -149,13 +149,16 @@ func saveRefunds(ctx context.Context, q querier, before, after []refundRow) erro
 }
 
 // claimTransaction records that a transaction pays a refund, in place of another one that was stated for it. It
-// returns invoice.ErrUsedTransaction if the transaction pays another refund to the same address in the same asset.
+// returns invoice.ErrUsedTransaction if the transaction pays another refund to the same address in the same asset, or
+// one whose address was removed.
 func claimTransaction(ctx context.Context, q querier, r refundRow) error {
 	if _, err := q.ExecContext(ctx, "DELETE FROM refund_transactions WHERE refund_id = $1", r.id); err != nil {
 		return fmt.Errorf("release transaction of refund %s: %w", r.id, err)
 	}
 	claimed, err := exec(ctx, q, `
-		INSERT INTO refund_transactions (merchant_id, network, tx, asset, script, refund_id) VALUES ($1, $2, $3, $4, $5, $6)
+		INSERT INTO refund_transactions (merchant_id, network, tx, asset, script, refund_id)
+		SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (
+			SELECT 1 FROM refund_transactions WHERE merchant_id = $1 AND network = $2 AND tx = $3 AND asset = $4 AND script = 'removed ' || refund_id)
 		ON CONFLICT DO NOTHING`, r.merchantID, r.network, r.tx, r.asset, r.script, r.id)
 	if err != nil {
 		return fmt.Errorf("record transaction of refund %s: %w", r.id, err)

@@ -18,6 +18,7 @@ import (
 	"chequer/internal/merchant"
 	"chequer/internal/notify"
 	"chequer/internal/report"
+	"chequer/internal/retention"
 	"chequer/internal/sale"
 	"chequer/internal/seal"
 	"chequer/internal/storage/engine"
@@ -39,7 +40,11 @@ type Storage struct {
 	leases        observations
 	// sumBatch is the constant of this name, except in tests.
 	sumBatch int
-	// maxExamined is the constant of this name, except in tests.
+	// compared is the constant comparedInvoices, except in tests.
+	compared int
+	// restarted has a hint after this process restarted sums of days; see report.FillStorage.
+	restarted chan struct{}
+	// maxExamined is the number of invoices that a page of a list examines if no index serves all of its filters.
 	maxExamined int
 	skew        atomic.Int64 // of this process's clock against the database's, in milliseconds
 	pruned      atomic.Int64 // time of the last deletion of expired rows, in Unix milliseconds
@@ -61,6 +66,7 @@ var _ interface {
 	report.FillStorage
 	notify.Storage
 	casework.Storage
+	retention.Storage
 } = (*Storage)(nil)
 
 // Options are the options of Open.
@@ -86,7 +92,7 @@ func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Storage, 
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Storage{box: box, log: o.Log, sumBatch: sumBatch, auditMark: audit.NewMark(o.AuditMark), now: clock.Now, maxExamined: maxExamined}
+	s := &Storage{box: box, log: o.Log, sumBatch: sumBatch, compared: comparedInvoices, restarted: make(chan struct{}, 1), auditMark: audit.NewMark(o.AuditMark), now: clock.Now, maxExamined: maxExamined}
 	if o.Now != nil {
 		s.now = o.Now
 	}

@@ -1,4 +1,4 @@
-// Package sweep lists what the addresses of former payments hold, so that the merchant can collect it.
+// Package sweep lists the holdings of the addresses of former payments, so that the merchant can collect them.
 package sweep
 
 import (
@@ -113,7 +113,7 @@ func watchedEVM(c config.Config, network chain.ID, now func() time.Time) (networ
 			known = append(known, string(n.ID()))
 		}
 	}
-	return networks.EVM{}, "", fmt.Errorf("%q is not a watched EVM network; the watched ones are %q", network, known)
+	return networks.EVM{}, "", fmt.Errorf("%q is not a watched EVM network; the watched EVM networks are %q", network, known)
 }
 
 // holdings returns the holdings of the addresses at some indexes of a key, after a block.

@@ -14,7 +14,7 @@ type colour [3]uint8
 
 var colourPattern = regexp.MustCompile(`^#([0-9a-f]{3}|[0-9a-f]{6})$`)
 
-// normalizeColour returns a colour with six digits in lower case.
+// normalizeColour returns a colour with six digits in lower case; "" for no colour.
 func normalizeColour(text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -67,6 +67,7 @@ func channel(light float64) (value uint8, inside bool) {
 	if light > 0.0031308 {
 		v = 1.055*math.Pow(light, 1/2.4) - 0.055
 	}
+	// The tolerance is less than a step of 1/255, so that errors of rounding are inside.
 	inside = v >= -0.002 && v <= 1.002
 	return uint8(math.Round(255 * min(max(v, 0), 1))), inside
 }
@@ -86,6 +87,7 @@ func contrast(a, b colour) float64 {
 // OKLCH".
 type oklch struct{ light, chroma, hue float64 }
 
+// oklch returns the colour in OKLCH.
 func (c colour) oklch() oklch {
 	r, g, b := linear(c[0]), linear(c[1]), linear(c[2])
 	l := math.Cbrt(0.4122214708*r + 0.5363325363*g + 0.0514459929*b)

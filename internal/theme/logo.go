@@ -187,5 +187,6 @@ func isLight(p *image.NRGBA) bool {
 		light += alpha * colour{p.Pix[i], p.Pix[i+1], p.Pix[i+2]}.luminance()
 		weight += alpha
 	}
+	// The picture is invisible if its average colour has a contrast of less than 1.5 with white, whose luminance is 1.
 	return weight > 0 && !p.Opaque() && 1.05/(light/weight+0.05) < 1.5
 }

@@ -18,25 +18,25 @@ import (
 var surfaces = []string{"s0", "s1", "s2", "ok-s", "warn-s", "bad-s"}
 
 var (
-	variable = regexp.MustCompile(`--([a-z0-9-]+):(#[0-9a-f]{3,6})`)
-	dark     = "@media screen and (prefers-color-scheme:dark)"
+	variable   = regexp.MustCompile(`--([a-z0-9-]+):(#[0-9a-f]{3,6})`)
+	darkScheme = "@media screen and (prefers-color-scheme:dark)"
 )
 
 // variables returns the colours of a style sheet's custom properties in both schemes.
-func variables(t *testing.T, sheet string) (light, night map[string]string) {
+func variables(t *testing.T, sheet string) (light, dark map[string]string) {
 	t.Helper()
-	day, evening, found := strings.Cut(sheet, dark)
+	before, after, found := strings.Cut(sheet, darkScheme)
 	if !found {
 		t.Fatal("the sheet has no dark scheme")
 	}
-	light, night = map[string]string{}, map[string]string{}
-	for _, m := range variable.FindAllStringSubmatch(day, -1) {
+	light, dark = map[string]string{}, map[string]string{}
+	for _, m := range variable.FindAllStringSubmatch(before, -1) {
 		light[m[1]] = m[2]
 	}
-	for _, m := range variable.FindAllStringSubmatch(evening, -1) {
-		night[m[1]] = m[2]
+	for _, m := range variable.FindAllStringSubmatch(after, -1) {
+		dark[m[1]] = m[2]
 	}
-	return light, night
+	return light, dark
 }
 
 // luminance is a second implementation of WCAG 2.2, "relative luminance", independent of the
@@ -87,8 +87,8 @@ func TestStyle_has_enough_contrast_for_every_accent(t *testing.T) {
 	}
 	baseLight, baseDark := variables(t, string(base))
 	for _, accent := range accents() {
-		light, night := variables(t, theme.Theme{Accent: accent}.Style())
-		for scheme, v := range map[string][2]map[string]string{"light": {baseLight, light}, "dark": {baseDark, night}} {
+		light, dark := variables(t, theme.Theme{Accent: accent}.Style())
+		for scheme, v := range map[string][2]map[string]string{"light": {baseLight, light}, "dark": {baseDark, dark}} {
 			ground, own := v[0], v[1]
 			want := func(front, behind string, minContrast float64) {
 				t.Helper()

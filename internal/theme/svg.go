@@ -38,8 +38,8 @@ var (
 	linkPattern      = regexp.MustCompile(`^#[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
 )
 
-// drawnElements are the attributes of all drawn elements.
-var drawnElements = map[string]*regexp.Regexp{
+// drawnAttributes are the attributes of all drawn elements.
+var drawnAttributes = map[string]*regexp.Regexp{
 	"id": idPattern, "transform": transformPattern, "fill": paintPattern, "stroke": paintPattern, "color": svgColourPattern, "opacity": numberPattern,
 	"fill-opacity": numberPattern, "fill-rule": wordPattern, "stroke-width": numberPattern, "stroke-opacity": numberPattern,
 	"stroke-linecap": wordPattern, "stroke-linejoin": wordPattern, "stroke-miterlimit": numberPattern, "stroke-dasharray": regexp.MustCompile(`^(none|[\d+\-.,eE\s]*)$`),
@@ -47,25 +47,25 @@ var drawnElements = map[string]*regexp.Regexp{
 	"shape-rendering": wordPattern, "vector-effect": wordPattern, "paint-order": regexp.MustCompile(`^[a-z ]{1,32}$`),
 }
 
-// gradients are the attributes of both kinds of gradients.
-var gradients = map[string]*regexp.Regexp{
+// gradientAttributes are the attributes of both kinds of gradients.
+var gradientAttributes = map[string]*regexp.Regexp{
 	"id": idPattern, "gradientUnits": wordPattern, "gradientTransform": transformPattern, "spreadMethod": wordPattern, "href": linkPattern,
 }
 
 // elements are the elements that a logo may have, with the attributes of each.
 var elements = map[string]map[string]*regexp.Regexp{
-	"svg":      withNumbers(drawnElements, "x", "y", "width", "height"),
-	"g":        drawnElements,
+	"svg":      withNumbers(drawnAttributes, "x", "y", "width", "height"),
+	"g":        drawnAttributes,
 	"defs":     {"id": idPattern},
-	"path":     withNumbers(drawnElements, "pathLength"),
-	"rect":     withNumbers(drawnElements, "x", "y", "width", "height", "rx", "ry"),
-	"circle":   withNumbers(drawnElements, "cx", "cy", "r"),
-	"ellipse":  withNumbers(drawnElements, "cx", "cy", "rx", "ry"),
-	"line":     withNumbers(drawnElements, "x1", "y1", "x2", "y2"),
-	"polyline": drawnElements, "polygon": drawnElements,
+	"path":     withNumbers(drawnAttributes, "pathLength"),
+	"rect":     withNumbers(drawnAttributes, "x", "y", "width", "height", "rx", "ry"),
+	"circle":   withNumbers(drawnAttributes, "cx", "cy", "r"),
+	"ellipse":  withNumbers(drawnAttributes, "cx", "cy", "rx", "ry"),
+	"line":     withNumbers(drawnAttributes, "x1", "y1", "x2", "y2"),
+	"polyline": drawnAttributes, "polygon": drawnAttributes,
 	"clipPath":       {"id": idPattern, "clipPathUnits": wordPattern, "transform": transformPattern},
-	"linearGradient": withNumbers(gradients, "x1", "y1", "x2", "y2"),
-	"radialGradient": withNumbers(gradients, "cx", "cy", "r", "fx", "fy", "fr"),
+	"linearGradient": withNumbers(gradientAttributes, "x1", "y1", "x2", "y2"),
+	"radialGradient": withNumbers(gradientAttributes, "cx", "cy", "r", "fx", "fy", "fr"),
 	"stop":           {"id": idPattern, "offset": numberPattern, "stop-color": svgColourPattern, "stop-opacity": numberPattern},
 	"title":          {"id": idPattern}, "desc": {"id": idPattern},
 }
@@ -117,6 +117,7 @@ type cleaner struct {
 	done       bool // the root element has ended
 }
 
+// run reads all tokens.
 func (c *cleaner) run() error {
 	for {
 		token, err := c.tokens.RawToken()
@@ -126,7 +127,7 @@ func (c *cleaner) run() error {
 		if err != nil {
 			return fmt.Errorf("is not well-formed: %w", err)
 		}
-		if err := c.token(token); err != nil {
+		if err := c.process(token); err != nil {
 			return err
 		}
 	}
@@ -136,12 +137,13 @@ func (c *cleaner) run() error {
 	return nil
 }
 
-func (c *cleaner) token(token xml.Token) error {
+// process writes a token, or returns an error if it is not allowed.
+func (c *cleaner) process(token xml.Token) error {
 	switch t := token.(type) {
 	case xml.StartElement:
 		return c.startElement(t)
 	case xml.EndElement:
-		return c.end(t)
+		return c.endElement(t)
 	case xml.CharData:
 		if c.silent == 0 && len(bytes.TrimSpace(t)) > 0 {
 			return errors.New("has text outside its elements, which is not allowed in an SVG logo")
@@ -191,8 +193,8 @@ func (c *cleaner) startElement(t xml.StartElement) error {
 	return nil
 }
 
-// end writes the end of an element.
-func (c *cleaner) end(t xml.EndElement) error {
+// endElement writes the end of an element.
+func (c *cleaner) endElement(t xml.EndElement) error {
 	last := len(c.open) - 1
 	if last < 0 || c.open[last] != t.Name.Local || t.Name.Space != "" {
 		return fmt.Errorf("is not well-formed: </%s> ends nothing", word(prefixed(t.Name)))

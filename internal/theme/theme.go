@@ -72,11 +72,11 @@ func Normalize(t Theme) (Theme, error) {
 		name      string
 		normalize func() error
 	}{
-		{"name", func() error { return oneLine(t.Name, maxName) }},
-		{"line", func() error { return oneLine(t.Line, maxLine) }},
+		{"name", func() error { return checkLine(t.Name, maxName) }},
+		{"line", func() error { return checkLine(t.Line, maxLine) }},
 		{"accent", func() (err error) { t.Accent, err = normalizeColour(t.Accent); return err }},
 		{"support", func() (err error) { t.Support, err = normalizeSupport(t.Support); return err }},
-		{"terms", func() error { t.Terms = idn.URL(t.Terms); return webAddress(t.Terms) }},
+		{"terms", func() error { t.Terms = idn.URL(t.Terms); return checkWebAddress(t.Terms) }},
 	} {
 		if err := f.normalize(); err != nil {
 			return Theme{}, &FieldError{Field: f.name, Fault: err.Error()}
@@ -105,10 +105,10 @@ func New(t Theme, old Logo, file []byte) (Theme, error) {
 	return t, nil
 }
 
-// oneLine returns an error if a text has more than limit characters or more than one line. It refuses
+// checkLine returns an error if a text has more than limit characters or more than one line. It refuses
 // characters that change the direction of the text after them, because a shop's name must not change the
 // direction of the text beside it, such as an amount. See Unicode Standard Annex #9, "Directional Formatting Characters".
-func oneLine(text string, limit int) error {
+func checkLine(text string, limit int) error {
 	switch {
 	case !utf8.ValidString(text):
 		return errors.New("must be UTF-8")
@@ -127,7 +127,7 @@ func oneLine(text string, limit int) error {
 func normalizeSupport(text string) (string, error) {
 	if text == "" || strings.HasPrefix(text, "https://") {
 		text = idn.URL(text)
-		return text, webAddress(text)
+		return text, checkWebAddress(text)
 	}
 	address := strings.TrimPrefix(text, "mailto:")
 	parsed, err := mail.ParseAddress(address)
@@ -137,9 +137,9 @@ func normalizeSupport(text string) (string, error) {
 	return "mailto:" + address, nil
 }
 
-// webAddress returns an error unless a text is empty or an absolute https address. It refuses a
+// checkWebAddress returns an error unless a text is empty or an absolute https address. It refuses a
 // backslash, which browsers treat as a slash.
-func webAddress(text string) error {
+func checkWebAddress(text string) error {
 	if text == "" {
 		return nil
 	}

@@ -81,19 +81,19 @@ func TestHash_differs_between_themes(t *testing.T) {
 		t.Errorf("the zero Theme has the hash %q, want none", got)
 	}
 	seen := map[string]theme.Theme{}
-	for _, l := range []theme.Theme{
+	for _, given := range []theme.Theme{
 		{Name: "a"}, {Accent: "#aaaaaa"}, {Line: "a"}, {Support: "mailto:a@b.example"}, {Terms: "https://a.example"}, {Stay: true},
 		{Logo: theme.Logo{Type: theme.TypePNG, Body: []byte{1}}}, {Logo: theme.Logo{Type: theme.TypePNG, Body: []byte{2}}},
 		{Name: "a", Line: "b"}, {Name: "ab"},
 	} {
-		hash := l.Hash()
-		if len(hash) != 24 || hash != l.Hash() {
-			t.Errorf("%+v has the hash %q", l, hash)
+		hash := given.Hash()
+		if len(hash) != 24 || hash != given.Hash() {
+			t.Errorf("%+v has the hash %q", given, hash)
 		}
 		if other, isUsed := seen[hash]; isUsed {
-			t.Errorf("%+v and %+v have the same hash", l, other)
+			t.Errorf("%+v and %+v have the same hash", given, other)
 		}
-		seen[hash] = l
+		seen[hash] = given
 	}
 }
 

@@ -17,11 +17,11 @@ func NewIndex(before Index) Index { return Index{newIndex(before.index)} }
 // Add is add.
 func (x Index) Add(d Destination) { x.add(d) }
 
-// Drop is drop. It reports whether it checked the destinations.
+// Drop is dropExpired. It reports whether it checked the destinations.
 func (x Index) Drop(scanned time.Time) bool {
-	before := x.dropped
-	x.drop(scanned)
-	return !x.dropped.Equal(before)
+	before := x.droppedAt
+	x.dropExpired(scanned)
+	return !x.droppedAt.Equal(before)
 }
 
 // Owner is owner.

@@ -24,8 +24,8 @@ import (
 	"chequer/internal/watcher"
 )
 
-// onBoth runs a test with two processes on one database, for each engine.
-func onBoth(t *testing.T, test func(t *testing.T, first, second *process, clock *clocktest.Clock)) {
+// onEachEngine runs a test with two processes on one database, for each engine.
+func onEachEngine(t *testing.T, test func(t *testing.T, first, second *process, clock *clocktest.Clock)) {
 	t.Helper()
 	t.Parallel()
 	for name, newDatabase := range map[string]func(testing.TB) string{
@@ -34,7 +34,7 @@ func onBoth(t *testing.T, test func(t *testing.T, first, second *process, clock 
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url, c := newDatabase(t), clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC))
+			url, c := newDatabase(t), clocktest.New(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC))
 			first, second := newProcess(t, url, "one", c), newProcess(t, url, "two", c)
 			if err := first.store.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: c.Now()}}); err != nil {
 				t.Fatal(err)
@@ -48,7 +48,7 @@ func onBoth(t *testing.T, test func(t *testing.T, first, second *process, clock 
 type network struct {
 	*simnet.Network
 	err          error                 // error of the next scans
-	cut          func(context.Context) // called once in place of a scan, which ends with the context
+	cut          func(context.Context) // called once in place of a scan, with the context of the scan
 	behind       int                   // number of next scans that stop below the tip
 	hide         bool                  // scans return no transfers
 	beforeRecord func(context.Context) // called once between a scan and its record, with the context
@@ -61,18 +61,18 @@ func (n *network) Scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	n.mu.Lock()
 	n.scans++
 	n.mu.Unlock()
-	if do := n.cut; do != nil {
+	if hook := n.cut; hook != nil {
 		n.cut = nil
-		do(ctx)
+		hook(ctx)
 		return chain.Snapshot{}, ctx.Err()
 	}
 	if n.err != nil {
 		return chain.Snapshot{}, n.err
 	}
 	s, err := n.Network.Scan(ctx, from, watched)
-	if do := n.beforeRecord; do != nil {
+	if hook := n.beforeRecord; hook != nil {
 		n.beforeRecord = nil
-		do(ctx)
+		hook(ctx)
 	}
 	if n.hide {
 		s.Transfers = nil

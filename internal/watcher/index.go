@@ -21,7 +21,7 @@ type index struct {
 	outpoints       map[string]bool
 	aboveCursor     []chain.Transfer // recorded in blocks above the cursor
 	marks           Marks
-	dropped         time.Time
+	droppedAt       time.Time           // scanned time of the last removal of expired destinations
 	accounts        map[string]*account // by script
 	read            chain.Block         // see chain.Accounts
 	// unsettled is true if the accounts may differ from the recorded state.
@@ -129,19 +129,19 @@ func (x *index) watchSpends(recorded []invoice.Recorded) {
 	}
 }
 
-// drop removes expired destinations, at most once an hour.
-func (x *index) drop(scanned time.Time) {
-	if scanned.Sub(x.dropped) < time.Hour {
+// dropExpired removes expired destinations, at most once an hour.
+func (x *index) dropExpired(scanned time.Time) {
+	if scanned.Sub(x.droppedAt) < time.Hour {
 		return
 	}
-	x.dropped = scanned
+	x.droppedAt = scanned
 	x.entries = slices.DeleteFunc(x.entries, func(e entry) bool {
-		isOver := e.watchedUntil < scanned.Unix()
-		if isOver {
+		isExpired := e.watchedUntil < scanned.Unix()
+		if isExpired {
 			script, _ := e.split()
 			delete(x.numbers, script)
 			delete(x.accounts, script)
 		}
-		return isOver
+		return isExpired
 	})
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func TestStep_scans_in_one_process_only(t *testing.T) {
-	onBoth(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
+	onEachEngine(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
 		for range 5 {
 			first.step()
 			second.step()
@@ -28,7 +28,7 @@ func TestStep_scans_in_one_process_only(t *testing.T) {
 func TestStep_keeps_the_lease_with_any_clock_of_another_process(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Hour, -15 * time.Second, 15 * time.Second, time.Hour} {
 		t.Run(ahead.String(), func(t *testing.T) {
-			onBoth(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
+			onEachEngine(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
 				second.watcher.Now = func() time.Time { return clock.Now().Add(ahead) }
 				for range 5 {
 					first.step()
@@ -47,7 +47,7 @@ func TestStep_keeps_the_lease_with_any_clock_of_another_process(t *testing.T) {
 }
 
 func TestStep_waits_again_after_its_clock_was_set_back(t *testing.T) {
-	onBoth(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
+	onEachEngine(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
 		first.step()
 		second.step()
 		clock.Advance(-time.Hour)
@@ -57,7 +57,7 @@ func TestStep_waits_again_after_its_clock_was_set_back(t *testing.T) {
 }
 
 func TestRun_releases_the_lease_when_it_stops(t *testing.T) {
-	onBoth(t, func(t *testing.T, first, second *process, _ *clocktest.Clock) {
+	onEachEngine(t, func(t *testing.T, first, second *process, _ *clocktest.Clock) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- first.watcher.Run(ctx) }()
@@ -79,7 +79,7 @@ func TestRun_releases_the_lease_when_it_stops(t *testing.T) {
 }
 
 func TestRun_does_not_release_the_lease_of_another_process(t *testing.T) {
-	onBoth(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
+	onEachEngine(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
 		first.step()
 		second.takeOver(clock)
 		ctx, stop := context.WithCancel(t.Context())
@@ -95,7 +95,7 @@ func TestRun_does_not_release_the_lease_of_another_process(t *testing.T) {
 }
 
 func TestStep_takes_over_the_lease_of_a_process_that_disappeared(t *testing.T) {
-	onBoth(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
+	onEachEngine(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
 		first.step()
 		second.step() // sees the lease for the first time
 		clock.Advance(10*time.Second - time.Millisecond)
@@ -110,7 +110,7 @@ func TestStep_takes_over_the_lease_of_a_process_that_disappeared(t *testing.T) {
 }
 
 func TestStep_fences_a_leader_that_paused(t *testing.T) {
-	onBoth(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
+	onEachEngine(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
 		inv := first.create()
 		first.pay(inv)
 		var paid *invoice.Invoice
@@ -135,7 +135,7 @@ func TestStep_fences_a_leader_that_paused(t *testing.T) {
 }
 
 func TestStep_keeps_the_lease_during_a_long_scan(t *testing.T) {
-	onBoth(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
+	onEachEngine(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
 		first.watcher.RenewEvery(time.Millisecond)
 		inv := first.create()
 		first.pay(inv)
@@ -156,7 +156,7 @@ func TestStep_keeps_the_lease_during_a_long_scan(t *testing.T) {
 }
 
 func TestStep_ends_when_another_process_takes_the_lease(t *testing.T) {
-	onBoth(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
+	onEachEngine(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
 		first.step()
 		first.watcher.RenewEvery(time.Millisecond)
 		inv := first.create()
@@ -185,7 +185,7 @@ func TestStep_ends_when_another_process_takes_the_lease(t *testing.T) {
 }
 
 func TestStep_releases_the_lease_to_a_process_that_can_scan(t *testing.T) {
-	onBoth(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
+	onEachEngine(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
 		first.step()
 		inv := second.create()
 		first.net.err = errors.New("node is unreachable")
@@ -203,7 +203,7 @@ func TestStep_releases_the_lease_to_a_process_that_can_scan(t *testing.T) {
 }
 
 func TestStep_takes_the_lease_again_when_no_other_process_does(t *testing.T) {
-	onBoth(t, func(t *testing.T, first, _ *process, clock *clocktest.Clock) {
+	onEachEngine(t, func(t *testing.T, first, _ *process, clock *clocktest.Clock) {
 		first.step()
 		inv := first.create()
 		first.pay(inv)

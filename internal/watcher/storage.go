@@ -19,10 +19,10 @@ type Storage interface {
 	// ReleaseLease releases the lease of a network, if it still has the epoch, so that the next
 	// holder gets it without waiting.
 	ReleaseLease(ctx context.Context, network chain.ID, epoch int64) error
-	// SaveProgress stores how far a network was scanned. It returns invoice.ErrFenced if the lease
+	// SaveProgress stores the progress of a network. It returns invoice.ErrFenced if the lease
 	// is lost, or if the sequence is not newer than the stored one.
 	SaveProgress(ctx context.Context, lease invoice.Lease, p invoice.Progress) error
-	// Progress returns how far each network was scanned.
+	// Progress returns the progress of each network.
 	Progress(ctx context.Context) (map[chain.ID]invoice.Progress, error)
 	// Destinations calls add with each destination that was committed after the marks, possibly more
 	// than once. With nil marks it calls add with all destinations that are still watched at the
@@ -33,7 +33,8 @@ type Storage interface {
 	Rises(ctx context.Context, network chain.ID, scanned time.Time, add func(Rise)) error
 	// TransfersAbove returns the transfers that are recorded in blocks above a height.
 	TransfersAbove(ctx context.Context, network chain.ID, height int64) ([]chain.Transfer, error)
-	// RecordedTransfers returns unfinished transfers, whose outpoints must be watched.
+	// RecordedTransfers returns the transfers that a new scan may change, see invoice.Storage. The outpoints that the
+	// unconfirmed ones spend must be watched.
 	RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]invoice.Recorded, error)
 }
 

@@ -15,7 +15,7 @@ import (
 
 // C76: a payment that could not be saved is found again, as the cursor stays below its block.
 func TestStep_keeps_the_cursor_when_a_payment_is_not_saved(t *testing.T) {
-	onBoth(t, func(t *testing.T, first, _ *process, clock *clocktest.Clock) {
+	onEachEngine(t, func(t *testing.T, first, _ *process, clock *clocktest.Clock) {
 		first.step()
 		inv := first.create()
 		first.confirm(first.pay(inv))

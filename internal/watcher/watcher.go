@@ -42,12 +42,13 @@ const releaseTimeout = 2 * time.Second
 // Watcher scans one network.
 type Watcher struct {
 	Config
-	index                     *index
-	epoch                     int64
-	renewInterval             time.Duration // interval at which the lease is renewed during a step
-	failingSince, pausedUntil time.Time     // start of the failure of scans; end of the pause for another process
-	failureLogged             bool          // the current failure of scans was logged
-	scanned                   bool          // the last step scanned without an error
+	index         *index
+	epoch         int64
+	renewInterval time.Duration // interval at which the lease is renewed during a step
+	failingSince  time.Time     // start of the current failure of scans; zero if there is none
+	pausedUntil   time.Time     // end of the pause in which another process may take the lease
+	failureLogged bool          // the current failure of scans was logged
+	scanned       bool          // the last step scanned without an error
 }
 
 // New returns a new Watcher.
@@ -84,10 +85,10 @@ func (w *Watcher) Run(ctx context.Context) error {
 func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 	network := w.Network.ID()
 	w.scanned = false
-	if remaining := w.pausedUntil.Sub(w.Now()); remaining > 0 && remaining <= yieldTime { // another process may reach the source
+	if remaining := w.pausedUntil.Sub(w.Now()); remaining > 0 && remaining <= yieldTime { // otherwise the clock was set back
 		return false, nil
 	}
-	epoch, err := w.lease(ctx)
+	epoch, err := w.acquireLease(ctx)
 	if errors.Is(err, invoice.ErrFenced) {
 		if w.epoch != 0 {
 			w.index, w.epoch = newIndex(w.index), 0 // the new holder records what this index would miss
@@ -103,16 +104,16 @@ func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 		}
 		w.index, w.epoch = newIndex(w.index), epoch
 	}
-	isLeader, done := w.keepLease(ctx)
+	leaseCtx, done := w.keepLease(ctx)
 	defer done()
-	behind, err = w.scan(isLeader, epoch)
+	behind, err = w.scan(leaseCtx, epoch)
 	w.scanned = err == nil
 	if w.shouldYield(ctx, err) {
 		done()
 		w.release(ctx)
 		w.index, w.epoch = newIndex(w.index), 0
 	}
-	if err != nil && errors.Is(context.Cause(isLeader), invoice.ErrFenced) {
+	if err != nil && errors.Is(context.Cause(leaseCtx), invoice.ErrFenced) {
 		return false, fmt.Errorf("watch %s: %w", network, invoice.ErrFenced)
 	}
 	return behind, err
@@ -175,7 +176,7 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 	if reached.Scanned.Before(before.Scanned) { // the clock was set back, so that dropped destinations may be watched again
 		w.index = newIndex(w.index)
 	}
-	w.index.drop(reached.Scanned)
+	w.index.dropExpired(reached.Scanned)
 	if w.Scanned != nil {
 		w.Scanned(snapshot, time.Since(start))
 	}
@@ -202,8 +203,8 @@ func (w *Watcher) scanFrom(ctx context.Context, from chain.Cursor) (chain.Snapsh
 	}
 }
 
-// lease takes or renews the lease.
-func (w *Watcher) lease(ctx context.Context) (epoch int64, err error) {
+// acquireLease takes or renews the lease.
+func (w *Watcher) acquireLease(ctx context.Context) (epoch int64, err error) {
 	return w.Storage.AcquireLease(ctx, w.Network.ID(), w.Holder, w.Now(), leaseTTL)
 }
 
@@ -222,7 +223,7 @@ func (w *Watcher) keepLease(ctx context.Context) (step context.Context, done fun
 				return
 			case <-tick.C:
 			}
-			if now, err := w.lease(step); errors.Is(err, invoice.ErrFenced) || err == nil && now != epoch {
+			if current, err := w.acquireLease(step); errors.Is(err, invoice.ErrFenced) || err == nil && current != epoch {
 				cancel(invoice.ErrFenced)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 func TestRun_continues_immediately_below_the_tip(t *testing.T) {
-	onBoth(t, func(t *testing.T, first, _ *process, _ *clocktest.Clock) {
+	onEachEngine(t, func(t *testing.T, first, _ *process, _ *clocktest.Clock) {
 		first.step()
 		<-first.net.Wake() // for the first block
 		first.net.behind = 3
@@ -35,7 +35,7 @@ func TestRun_continues_immediately_below_the_tip(t *testing.T) {
 }
 
 func TestStep_keeps_the_cursor_when_a_scan_fails(t *testing.T) {
-	onBoth(t, func(t *testing.T, first, _ *process, clock *clocktest.Clock) {
+	onEachEngine(t, func(t *testing.T, first, _ *process, clock *clocktest.Clock) {
 		first.step()
 		inv := first.create()
 		tx := first.pay(inv)
@@ -65,7 +65,7 @@ func TestStep_keeps_the_cursor_when_a_scan_fails(t *testing.T) {
 }
 
 func TestStep_finds_destinations_that_are_newer_than_the_last_scan(t *testing.T) {
-	onBoth(t, func(t *testing.T, first, second *process, _ *clocktest.Clock) {
+	onEachEngine(t, func(t *testing.T, first, second *process, _ *clocktest.Clock) {
 		for range 3 {
 			first.step()
 			inv := second.create() // in the process without the lease
@@ -79,7 +79,7 @@ func TestStep_finds_destinations_that_are_newer_than_the_last_scan(t *testing.T)
 }
 
 func TestStep_keeps_destinations_when_the_clock_was_ahead_for_one_scan(t *testing.T) {
-	onBoth(t, func(t *testing.T, first, _ *process, clock *clocktest.Clock) {
+	onEachEngine(t, func(t *testing.T, first, _ *process, clock *clocktest.Clock) {
 		first.step()
 		inv := first.create()
 		first.step()
@@ -101,7 +101,7 @@ func TestStep_keeps_destinations_when_the_clock_was_ahead_for_one_scan(t *testin
 }
 
 func TestStep_fails_when_a_recorded_transfer_is_missing_from_its_block(t *testing.T) {
-	onBoth(t, func(t *testing.T, first, _ *process, _ *clocktest.Clock) {
+	onEachEngine(t, func(t *testing.T, first, _ *process, _ *clocktest.Clock) {
 		first.step()
 		inv := first.create()
 		first.confirm(first.pay(inv))
@@ -127,7 +127,7 @@ func TestStep_fails_when_a_recorded_transfer_is_missing_from_its_block(t *testin
 // While the lease is released for a moment, nothing is scanned, and the log must not report a
 // success.
 func TestRun_reports_success_only_after_a_scan(t *testing.T) {
-	onBoth(t, func(t *testing.T, first, _ *process, clock *clocktest.Clock) {
+	onEachEngine(t, func(t *testing.T, first, _ *process, clock *clocktest.Clock) {
 		log := &logtest.Journal{}
 		first.watcher.Log = slog.New(slog.NewTextHandler(log, nil))
 		first.step()

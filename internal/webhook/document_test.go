@@ -19,10 +19,10 @@ var documented = sync.OnceValues(func() (*openapi3.Operation, error) {
 	return document.Webhooks["event"].Post, nil
 })
 
-// asDocumented checks the headers of a delivery against the document: all documented headers are
+// checkDocumented checks the headers of a delivery against the document: all documented headers are
 // present, and there are no other headers that begin with X-. The tests of package server check the
 // body.
-func asDocumented(t testing.TB, h http.Header) {
+func checkDocumented(t testing.TB, h http.Header) {
 	o, err := documented()
 	if err != nil {
 		t.Error(err)

@@ -37,7 +37,7 @@ func onBoth(t *testing.T, test func(t *testing.T, f *fixture)) {
 	for name, newDatabase := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, newFixture(t, newDatabase(t), clocktest.At(noon)))
+			test(t, newFixture(t, newDatabase(t), clocktest.New(noon)))
 		})
 	}
 }
@@ -159,7 +159,7 @@ func (f *fixture) event(invoiceID string, e invoice.EventType, version int64) in
 	}
 }
 
-// send sends everything that is due now.
+// send sends all deliveries that are due now.
 func (f *fixture) send() {
 	f.t.Helper()
 	for before := int64(-1); before < f.dialer.dials.Load(); {
@@ -171,7 +171,7 @@ func (f *fixture) send() {
 	}
 }
 
-// run moves the clock minute by minute and sends what is due.
+// run advances the clock minute by minute and sends due deliveries.
 func (f *fixture) run(minutes int) {
 	f.t.Helper()
 	for range minutes {
@@ -232,7 +232,7 @@ func newReceiver(t testing.TB) *receiver {
 // ServeHTTP implements http.Handler.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, _ := io.ReadAll(request.Body)
-	asDocumented(r.t, request.Header)
+	checkDocumented(r.t, request.Header)
 	got := received{id: request.Header.Get("X-Processing-Event-Id"), header: request.Header, body: body}
 	r.mu.Lock()
 	r.got = append(r.got, got)

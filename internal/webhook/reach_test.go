@@ -47,7 +47,7 @@ func TestWorker_checks_certificates(t *testing.T) {
 		"wrong name":        {"shop.example", known, merchant.DeliveryPending, "tls: failed to verify certificate: x509: certificate is valid for example.com"},
 		"unknown authority": {"example.com", x509.NewCertPool(), merchant.DeliveryPending, "tls: failed to verify certificate: x509: certificate signed by unknown authority"},
 	} {
-		f := newFixture(t, storagetest.File(t), clocktest.At(noon))
+		f := newFixture(t, storagetest.File(t), clocktest.New(noon))
 		f.connect(&guard.Dialer{Policy: allowLoopback, Resolver: &resolver{answers: []string{"127.0.0.1"}}}, &tls.Config{RootCAs: test.trust})
 		e := f.endpoint("https://" + test.host + ":" + port + "/")
 		f.createInvoice("a")
@@ -64,7 +64,7 @@ func TestWorker_checks_the_address_at_every_attempt(t *testing.T) {
 	t.Parallel()
 	inside := newReceiver(t)
 	_, port, _ := net.SplitHostPort(strings.TrimSuffix(strings.TrimPrefix(inside.url, "http://"), "/hook?token=hush"))
-	f := newFixture(t, storagetest.File(t), clocktest.At(noon))
+	f := newFixture(t, storagetest.File(t), clocktest.New(noon))
 	names := &resolver{answers: []string{"127.8.8.8", "127.0.0.1"}}
 	policy := guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.8.0.0/16")}}
 	f.connect(&guard.Dialer{Policy: policy, Resolver: names}, nil)

@@ -54,8 +54,8 @@ func readRequest(conn net.Conn) {
 	}
 }
 
-// drip sends one byte of a header every five seconds.
-func drip(conn net.Conn) {
+// sendSlowHeader sends one byte of a header every five seconds.
+func sendSlowHeader(conn net.Conn) {
 	readRequest(conn)
 	for _, b := range []byte("HTTP/1.1 200 OK\r\nX-Slow: 1\r\n\r\n") {
 		if _, err := conn.Write([]byte{b}); err != nil {
@@ -65,8 +65,8 @@ func drip(conn net.Conn) {
 	}
 }
 
-// trickle answers 200 with a body that does not end.
-func trickle(conn net.Conn) {
+// sendEndlessBody answers 200 with a body that does not end.
+func sendEndlessBody(conn net.Conn) {
 	readRequest(conn)
 	text := "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
 	for {
@@ -134,8 +134,8 @@ func TestWorker_bounds_an_attempt_to_ten_seconds(t *testing.T) {
 		fault string
 	}{
 		"for an answer":            {readForever, merchant.DeliveryPending, "no answer within 10 seconds"},
-		"for headers":              {drip, merchant.DeliveryPending, "no answer within 10 seconds"},
-		"for the end of an answer": {trickle, merchant.DeliveryDone, ""},
+		"for headers":              {sendSlowHeader, merchant.DeliveryPending, "no answer within 10 seconds"},
+		"for the end of an answer": {sendEndlessBody, merchant.DeliveryDone, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, f *fixture, p *pipes) {

@@ -15,7 +15,7 @@ type Storage interface {
 	DueEndpoints(ctx context.Context, now time.Time) ([]merchant.Endpoint, error)
 	// ClaimDeliveries claims at most limit due deliveries of an endpoint until a time, in the order
 	// of their due times. A delivery is not due while an earlier delivery of the same invoice is
-	// pending that was not attempted yet, or was first attempted after strict. A delivery that the
+	// pending, unless the first attempt of the earlier one was at strict or before. A delivery that the
 	// merchant requested again waits only for earlier deliveries of the same invoice that were also
 	// requested again, and only until each of them was attempted once.
 	ClaimDeliveries(ctx context.Context, endpointID string, now, strict, until time.Time, limit int) ([]Claim, error)

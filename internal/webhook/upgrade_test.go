@@ -22,7 +22,8 @@ func switching(conn net.Conn) {
 	readForever(conn)
 }
 
-// listenSwitching starts such a receiver on a real port.
+// listenSwitching starts a receiver on a real port that serves its connections with switching. requested receives an
+// element for each connection.
 func listenSwitching(t *testing.T) (url string, requested <-chan struct{}) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -49,7 +50,7 @@ func listenSwitching(t *testing.T) (url string, requested <-chan struct{}) {
 
 func TestWorker_ends_an_attempt_that_switches_protocols(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, storagetest.File(t), clocktest.At(noon))
+	f := newFixture(t, storagetest.File(t), clocktest.New(noon))
 	url, _ := listenSwitching(t)
 	e := f.endpoint(url)
 	f.createInvoice("a")
@@ -71,7 +72,7 @@ func TestWorker_ends_an_attempt_that_switches_protocols(t *testing.T) {
 
 func TestRun_ends_when_a_receiver_switches_protocols(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, storagetest.File(t), clocktest.At(noon))
+	f := newFixture(t, storagetest.File(t), clocktest.New(noon))
 	url, requested := listenSwitching(t)
 	f.endpoint(url)
 	f.createInvoice("a")

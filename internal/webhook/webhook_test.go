@@ -66,13 +66,13 @@ func TestWorker_signs_the_bytes_of_the_event(t *testing.T) {
 			if want := hmac(t, secrets[0], want.Body); h.Get("X-Processing-Signature") != want {
 				t.Errorf("got signature %q, want %q", h.Get("X-Processing-Signature"), want)
 			}
-			var own []string
+			var signatures []string
 			for _, secret := range secrets {
 				message := "chequer-event-v1\n" + timestamp + "\n" + want.ID + "\n" + digest(t, want.Body)
-				own = append(own, hmac(t, secret, []byte(message)))
+				signatures = append(signatures, hmac(t, secret, []byte(message)))
 			}
-			if h.Get("X-Processing-Signature-V2") != strings.Join(own, ",") {
-				t.Errorf("got own signature %q, want %q", h.Get("X-Processing-Signature-V2"), own)
+			if h.Get("X-Processing-Signature-V2") != strings.Join(signatures, ",") {
+				t.Errorf("got V2 signatures %q, want %q", h.Get("X-Processing-Signature-V2"), signatures)
 			}
 		}
 	})
@@ -289,7 +289,7 @@ func TestWorker_stores_the_outcome_of_each_answer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFixture(t, storagetest.File(t), clocktest.At(noon))
+			f := newFixture(t, storagetest.File(t), clocktest.New(noon))
 			r := newReceiver(t)
 			r.reply = test.reply
 			e := f.endpoint(r.url)
@@ -340,7 +340,7 @@ func TestWorker_sends_nothing_while_paused(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		r := newReceiver(t)
 		e := f.endpoint(r.url, "invoice.paid")
-		if _, err := f.endpoints.Pause(t.Context(), "m", e.ID, true); err != nil {
+		if _, err := f.endpoints.SetPaused(t.Context(), "m", e.ID, true); err != nil {
 			t.Fatal(err)
 		}
 		f.createInvoice("a")
@@ -354,7 +354,7 @@ func TestWorker_sends_nothing_while_paused(t *testing.T) {
 		if got := r.ids(); got != nil {
 			t.Errorf("while paused: got %q", got)
 		}
-		if _, err := f.endpoints.Pause(t.Context(), "m", e.ID, false); err != nil {
+		if _, err := f.endpoints.SetPaused(t.Context(), "m", e.ID, false); err != nil {
 			t.Fatal(err)
 		}
 		f.send()

@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
-func amount(a, b money.Amount) bool { return a.Currency() == b.Currency() && a.Cmp(b) == 0 }
+func equalAmounts(a, b money.Amount) bool { return a.Currency() == b.Currency() && a.Cmp(b) == 0 }
 
 func TestChangeLink(t *testing.T) {
 	t.Parallel()
@@ -107,7 +107,7 @@ func TestChangeProduct(t *testing.T) {
 			}
 			want := product
 			tt.want(&want)
-			if diff := cmp.Diff(got, want, cmp.Comparer(amount)); err != nil || diff != "" {
+			if diff := cmp.Diff(got, want, cmp.Comparer(equalAmounts)); err != nil || diff != "" {
 				t.Errorf("error %v, product (-got +want):\n%s", err, diff)
 			}
 		})

@@ -67,19 +67,19 @@ var csvColumns = []string{
 	"tolerance_amount", "paid_count", "first_paid_at", "accepted_at", "accepted_by", "shortfall",
 }
 
-// NewCSV returns a new sheet and writes its header row. Errors are returned by End.
+// NewCSV returns a new CSV and writes its header row. Close returns an error of that write.
 func NewCSV(to io.Writer, style CSVStyle) *CSV {
 	w := csv.NewWriter(to)
 	w.UseCRLF = true
 	w.Comma = delimiters[style.Delimiter]
-	first := slices.Clone(csvColumns)
+	header := slices.Clone(csvColumns)
 	if style.BOM == "true" {
-		first[0] = "\ufeff" + first[0]
+		header[0] = "\ufeff" + header[0]
 	}
 	if style.NamesZone {
-		first = append(first, "time_zone")
+		header = append(header, "time_zone")
 	}
-	_ = w.Write(first) // buffered
+	_ = w.Write(header) // buffered
 	return &CSV{to: w, style: style}
 }
 
@@ -140,7 +140,7 @@ func (c *CSV) proceeds(sales []invoice.Sale) (sold, euro, fee, price string) {
 // literal quotes a text that a spreadsheet would change: a number with more digits than it keeps,
 // with leading zeros, or with an exponent; or a text that it reads as a date or a time of day.
 func literal(text string) string {
-	if text == "" || text[0] < '0' || text[0] > '9' { // no such text
+	if text == "" || text[0] < '0' || text[0] > '9' { // every such text begins with a digit
 		return text
 	}
 	if alteredNumber.MatchString(text) || likeDate.MatchString(text) {
@@ -149,6 +149,7 @@ func literal(text string) string {
 	return text
 }
 
+// alteredNumber matches a number that a spreadsheet would change.
 var alteredNumber = regexp.MustCompile(`^(\d{12,}|0\d+|\d+([.,]\d+)?[eE][+-]?\d+)$`)
 
 // likeDate matches a text that a spreadsheet in some language reads as a date, with or without its
@@ -181,14 +182,14 @@ const (
 	// those of the first: full-width and small forms, and the minus sign.
 	formulaSigns = `[=+@\-` +
 		`\x{FF1D}\x{FF0B}\x{FF20}\x{FF0D}\x{FE66}\x{FE62}\x{FE6B}\x{FE63}\x{2212}]`
-	// unseen are the characters that a spreadsheet may remove before a formula: space, control and
+	// invisible are the characters that a spreadsheet may remove before a formula: space, control and
 	// format characters, and others without a glyph.
-	unseen = `\s\p{Z}\p{C}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{2800}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}`
+	invisible = `\s\p{Z}\p{C}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{2800}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}`
 )
 
 // formula matches a cell that begins with a formula.
-var formula = regexp.MustCompile(`^[` + unseen + `]*` + formulaSigns)
+var formula = regexp.MustCompile(`^[` + invisible + `]*` + formulaSigns)
 
 // newCell matches a formula at the start of a cell in a spreadsheet that uses another separator,
 // such as the semicolon that is usual in most of Europe.
-var newCell = regexp.MustCompile(`([;,|\t\r\n]["'` + unseen + `]*)(` + formulaSigns + `)`)
+var newCell = regexp.MustCompile(`([;,|\t\r\n]["'` + invisible + `]*)(` + formulaSigns + `)`)

@@ -21,14 +21,14 @@ func Delivery(d merchant.Delivery) api.Delivery {
 	}
 }
 
-// DeliveryLog returns the API's view of a delivery with its attempts. It lacks the bodies of the
+// DeliveryLog returns the API's view of a delivery with its attempts, without the bodies of the
 // responses.
 func DeliveryLog(d merchant.Delivery, attempts []merchant.Attempt) api.DeliveryLog {
 	answer := api.DeliveryLog{Delivery: Delivery(d), Log: []api.Attempt{}}
-	for _, t := range attempts {
+	for _, a := range attempts {
 		answer.Log = append(answer.Log, api.Attempt{
-			Number: t.Number, At: Time(t.At), DurationMS: t.Duration.Milliseconds(), Status: t.Status, Fault: t.Fault,
-			Headers: t.Header,
+			Number: a.Number, At: Time(a.At), DurationMS: a.Duration.Milliseconds(), Status: a.Status, Fault: a.Fault,
+			Headers: a.Header,
 		})
 	}
 	return answer

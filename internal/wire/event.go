@@ -46,13 +46,13 @@ func Event(inv *invoice.Invoice, e invoice.Event) []byte {
 
 // TestEvent returns the body of a test event. It has every field but describes no invoice.
 func TestEvent(id string, mode merchant.Mode, at time.Time) []byte {
-	return encode(noInvoice(id, merchant.EventTest, mode, at))
+	return encode(eventWithoutInvoice(id, merchant.EventTest, mode, at))
 }
 
 // WalletEvent returns the body of the event of a change of wallets. Every field is present,
 // but only wallet describes the change.
 func WalletEvent(c merchant.WalletChange) []byte {
-	e := noInvoice(c.EventID, merchant.EventWalletChanged, c.Wallet.Mode, c.At)
+	e := eventWithoutInvoice(c.EventID, merchant.EventWalletChanged, c.Wallet.Mode, c.At)
 	e.Wallet = api.WalletChange{
 		ID: c.Wallet.ID, Asset: c.Wallet.Asset, Change: string(c.Change), Fingerprint: c.Wallet.Counter, FormerID: c.Former.ID,
 	}
@@ -62,13 +62,13 @@ func WalletEvent(c merchant.WalletChange) []byte {
 // AccountEvent returns the body of the event of a change of an account. Every field is present, but only
 // account describes the change.
 func AccountEvent(e account.Event) []byte {
-	event := noInvoice(e.ID, account.EventChanged, merchant.Live, e.At)
+	event := eventWithoutInvoice(e.ID, account.EventChanged, merchant.Live, e.At)
 	event.Account = api.AccountChange{ID: e.AccountID, Change: string(e.Change)}
 	return encode(event)
 }
 
-// noInvoice returns an event without an invoice.
-func noInvoice(id, eventType string, mode merchant.Mode, at time.Time) api.Event {
+// eventWithoutInvoice returns an event without an invoice.
+func eventWithoutInvoice(id, eventType string, mode merchant.Mode, at time.Time) api.Event {
 	return api.Event{
 		ID: id, Type: eventType, CreatedAt: Time(at), Mode: string(mode),
 		Exceptions: []string{}, ClientAmount: "0", PaidAmount: "0", DueAmount: "0", OverpaidAmount: "0",
@@ -76,6 +76,7 @@ func noInvoice(id, eventType string, mode merchant.Mode, at time.Time) api.Event
 	}
 }
 
+// encode returns the JSON of an event.
 func encode(e api.Event) []byte {
 	body, err := json.Marshal(e)
 	if err != nil {

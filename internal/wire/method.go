@@ -24,6 +24,7 @@ func paymentMethods(invoices *invoice.Service, inv *invoice.Invoice, evaluation 
 	return list
 }
 
+// paymentMethod returns the API's view of a method with its price in the newest quote.
 func paymentMethod(inv *invoice.Invoice, evaluation *invoice.Evaluation, m invoice.Method, p invoice.Price) api.PaymentMethod {
 	a, due := m.Asset, evaluation.Remaining(m)
 	requested := due

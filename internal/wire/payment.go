@@ -5,6 +5,7 @@ import (
 	"chequer/internal/invoice"
 )
 
+// payments returns the API's view of the payments of an invoice that are reported.
 func payments(inv *invoice.Invoice, reported []invoice.Payment) []api.Payment {
 	list := []api.Payment{}
 	for _, p := range reported {

@@ -27,6 +27,7 @@ func Refunds(invoices *invoice.Service, inv *invoice.Invoice) []api.Refund {
 		}
 		if a, known := invoices.KnownAsset(r.Network, r.Asset); known {
 			refund.Symbol, refund.NetworkName = a.Symbol, a.NetworkName
+			// If refunds exceed what was received, a payment was reverted: the refund must not be sent.
 			if b, _ := evaluation.Balance(r.Asset); r.State == invoice.RefundReady && b.Excess().IsZero() {
 				refund.PaymentURI = a.Link(r.Address, r.Amount, "Refund "+cmp.Or(inv.Terms.OrderID, inv.ID)).URI
 			}
@@ -45,8 +46,8 @@ func keptSurplus(inv *invoice.Invoice) api.KeptSurplus {
 	return api.KeptSurplus{At: Time(k.At), Actor: k.By, Amount: k.Amount.String(), Reason: k.Reason}
 }
 
-// HideStaff removes what only the merchant may see from the refunds of a resource: names, reasons and links for the
-// merchant's wallet.
+// HideStaff removes from the refunds of a resource, and from its decision to keep a surplus, the texts that only the
+// merchant may see: names, reasons and links for the merchant's wallet.
 func HideStaff(r *api.Resource) {
 	r.KeptSurplus.Actor, r.KeptSurplus.Reason = "", ""
 	for i := range r.Refunds {

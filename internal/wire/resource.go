@@ -17,6 +17,8 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 	t, state := inv.Terms, inv.State
 	evaluation := invoices.Evaluation(inv)
 	reported, omitted := evaluation.ReportedPayments()
+	quoteTime := inv.Quote().Until.Sub(inv.Quote().From)
+	remaining := min(inv.ExpiresAt().Sub(now.Add(inv.Clock)), quoteTime) // the machine's clock may have been set back
 	r := api.Resource{
 		ForeignID: inv.ID, OrderID: t.OrderID, Mode: string(inv.Mode), Version: inv.Version,
 		Status: string(state.Status), Exceptions: texts(state.Exceptions), NeedsDecision: inv.NeedsDecision(),
@@ -26,11 +28,11 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 		PaidAmount: state.Paid.String(), DueAmount: state.Due.String(), OverpaidAmount: state.Overpaid.String(),
 		ToleranceAmount: t.Rules.Tolerance.String(), PaidCount: inv.PaidCount, FirstPaidAt: Time(inv.FirstPaidAt), Accepted: acceptance(inv),
 		AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableSale,
-		SecondsLeft:    secondsLeft(min(inv.ExpiresAt().Sub(now.Add(inv.Clock)), inv.Quote().Until.Sub(inv.Quote().From))),
+		SecondsLeft:    secondsLeft(remaining),
 		PaymentMethods: paymentMethods(invoices, inv, evaluation, behind), Payments: payments(inv, reported), MorePayments: omitted, Conversions: sales(inv), Quotes: quotes(inv),
 		RateSource: inv.Quote().Source, MerchantName: t.Merchant, Description: t.Description, Metadata: t.Metadata,
 		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundCurrency: inv.RefundAddress.Asset, RefundAddress: inv.RefundAddress.Address,
-		Refunds: Refunds(invoices, inv), KeptSurplus: keptSurplus(inv),
+		Refunds: Refunds(invoices, inv), KeptSurplus: keptSurplus(inv), PersonalDataRemovedAt: Time(inv.Removal.At),
 		WatchedUntil: Time(inv.ExpiresAt().Add(invoice.WatchPeriod)), MayRequote: evaluation.MayRequote(invoice.Shopper, now),
 	}
 	for i, p := range reported {
@@ -52,8 +54,8 @@ func acceptance(inv *invoice.Invoice) api.Acceptance {
 	return api.Acceptance{At: Time(inv.AcceptedAt), Actor: inv.AcceptedBy, Shortfall: inv.Shortfall().String()}
 }
 
-// secondsLeft returns a duration in whole seconds, rounded up, so that it is at least one until the
-// end.
+// secondsLeft returns a duration in whole seconds, rounded up, so that it is at least 1 until the
+// duration is over.
 func secondsLeft(remaining time.Duration) int64 {
 	if remaining > 0 {
 		remaining += time.Second - 1
@@ -61,6 +63,7 @@ func secondsLeft(remaining time.Duration) int64 {
 	return int64(remaining / time.Second)
 }
 
+// quotes returns the quotes of an invoice, without their evidence.
 func quotes(inv *invoice.Invoice) []api.Quote {
 	list := []api.Quote{}
 	for _, q := range inv.Quotes {

@@ -25,7 +25,7 @@ func Summary(s invoice.Summary) api.Summary {
 	return summary
 }
 
-// texts returns the texts of a list, which is not nil.
+// texts returns the texts of a list. The result is never nil.
 func texts[T ~string](list []T) []string {
 	texts := make([]string, len(list))
 	for i, word := range list {

@@ -12,7 +12,7 @@ type Account struct {
 	Password views.Link // begins to set up a password, or changes it
 	Sessions []Session
 	EndAll   string // address that ends all other sessions; empty if there is none
-	Notify   string // address of the page of the notifications
+	Notify   string // address of the account's notification settings
 	Keyboard string // address of the page of the keys
 }
 
@@ -33,7 +33,7 @@ type Session struct {
 	End     Button
 }
 
-// Button is a form with one button. It is empty if Action is.
+// Button is a form with one button. Without an Action there is no button.
 type Button struct {
 	Action  string
 	Text    string
@@ -56,7 +56,7 @@ type SetPassword struct {
 type Keyboard struct {
 	Frame
 	Back   views.Link
-	On     bool
+	On     bool // the keys are enabled
 	Rows   []Shortcut
 	Toggle Button // enables or disables the keys
 }

@@ -486,7 +486,7 @@ func AccountPage(a Account) templ.Component {
 	})
 }
 
-// button is a form with one button. It is absent without an action.
+// button is a form with one button. Without an Action nothing is shown.
 func button(d Document, b Button) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -8,7 +8,7 @@ type Accounts struct {
 	Tabs        []Tab
 	Problem     string
 	Rows        []AccountRow
-	Roles       []string // heads of the table of permissions
+	Roles       []string // column headings of the table of permissions
 	Permissions []Permission
 	Invite      Invite
 	Invitations []Invitation
@@ -36,7 +36,7 @@ type Grant struct {
 	Denied bool
 }
 
-// Invite is the form that invites an account. It is empty if Action is.
+// Invite is the form that invites an account. Without an Action there is no form.
 type Invite struct {
 	Action string
 	Role   Choice
@@ -58,7 +58,7 @@ type Invited struct {
 	Done    views.Link
 }
 
-// Member is the page of another account, as its owner sees it.
+// Member is the page of another account of the shop, as an owner of the shop sees it.
 type Member struct {
 	Frame
 	Back      views.Link

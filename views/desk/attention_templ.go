@@ -546,7 +546,7 @@ func openCase(c Case, below bool) templ.Component {
 	})
 }
 
-// inShop is the shop of a case, before its text.
+// inShop shows the shop of a case before the text of the case.
 func inShop(name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

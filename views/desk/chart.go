@@ -4,7 +4,7 @@ package desk
 type Chart struct {
 	ID    string // of the heading
 	Title string
-	Name  string // what the chart shows, for those who do not see it
+	Name  string // what the chart shows, for screen readers
 	Lines []ChartLine
 	Bars  []ChartBar
 	Ticks []ChartTick

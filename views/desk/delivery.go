@@ -6,7 +6,7 @@ import "chequer/views"
 type Delivery struct {
 	Type     string
 	URL      string // address of its page; empty if the account may not see it
-	To       string // name of the endpoint, where the list has several
+	To       string // name of the endpoint; empty in the list of one endpoint
 	State    State
 	Pending  bool
 	Result   string // of the newest attempt; empty before it

@@ -16,7 +16,7 @@ type Field struct {
 	Kind     string // value of the attribute type
 	Complete string // value of the attribute autocomplete
 	Digits   bool   // shows the keyboard of digits on phones
-	Code     bool   // holds a code
+	Code     bool   // shown in a monospaced font, such as a code or a key
 	Decimal  bool   // shows the keyboard of digits with a decimal point on phones
 	Lines    int    // height of a text with several lines; 0 for one line
 }
@@ -33,7 +33,7 @@ func (f Field) describedBy() string {
 	return strings.Join(ids, " ")
 }
 
-// attributes returns the attributes that a field of one line and one of several lines have in common.
+// attributes returns the attributes that the fields of one line and of several lines have in common.
 func (f Field) attributes() templ.Attributes {
 	a := templ.Attributes{"autocapitalize": "none", "spellcheck": "false", "autocomplete": f.Complete}
 	if f.Code {
@@ -59,7 +59,7 @@ type Option struct {
 	Value  string
 	Text   string
 	Chosen bool
-	Group  string // heading above the options with the same one; empty for none
+	Group  string // heading above all options of the group; empty for none
 }
 
 // OptionGroup is a sequence of options with the same heading.
@@ -90,7 +90,7 @@ type Choice struct {
 	Browser bool // the script chooses the time zone of the browser
 }
 
-// Checks is a group of boxes, of which several may be chosen.
+// Checks is a group of check boxes, of which several may be chosen.
 type Checks struct {
 	Name    string
 	Label   string
@@ -100,7 +100,7 @@ type Checks struct {
 	Options []CheckOption
 }
 
-// CheckOption is a box of a group.
+// CheckOption is a check box of a group.
 type CheckOption struct {
 	Value  string
 	Text   string
@@ -109,7 +109,7 @@ type CheckOption struct {
 	Chosen bool
 }
 
-// id returns the id of a box.
+// id returns the id of a check box.
 func (c Checks) id(o CheckOption) string { return c.Name + "-" + strings.ReplaceAll(o.Value, ".", "-") }
 
 // describedBy returns the ids of the elements that describe the group.
@@ -122,7 +122,7 @@ func (c Choice) describedBy() string {
 	return Field{Name: c.Name, Hint: c.Hint, Error: c.Error}.describedBy()
 }
 
-// Passkey is the form that asks the browser for a passkey. It needs JavaScript and is hidden without.
+// Passkey is the form that asks the browser for a passkey. It needs JavaScript and is hidden without it.
 type Passkey struct {
 	Options string // address that returns the options of the ceremony
 	Action  string // address that takes the browser's answer
@@ -137,7 +137,7 @@ type Passkey struct {
 // Hidden is a hidden field of a form.
 type Hidden struct{ Name, Value string }
 
-// ceremony returns the name of what the browser does.
+// ceremony returns the method of navigator.credentials that the script calls.
 func (p Passkey) ceremony() string {
 	if p.Create {
 		return "create"

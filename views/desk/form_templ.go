@@ -630,7 +630,7 @@ func options(all []Option) templ.Component {
 	})
 }
 
-// checks is a group of boxes.
+// checks is a group of check boxes.
 func checks(d Document, c Checks) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,7 +10,7 @@ import (
 	"chequer/views"
 )
 
-// Document holds what the head of every page needs.
+// Document has the values of every page: its language, title, style sheet, script and form token.
 type Document struct {
 	*locale.Language
 	Title  string
@@ -35,7 +35,7 @@ type Frame struct {
 	Places []Place
 
 	Search string // address of the list that is searched; empty if the account may not see it
-	Query  string // what was searched for
+	Query  string // the text that was searched for
 
 	Test      bool // the page shows test data
 	LiveURL   string

@@ -175,8 +175,8 @@ func document(d Document, class string) templ.Component {
 	})
 }
 
-// solo is the frame of sign-in and of the first run.
-func solo(s BareFrame) templ.Component {
+// bareFrame is the frame of sign-in and of the first run.
+func bareFrame(s BareFrame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1535,7 +1535,7 @@ func tabs(name string, all []Tab) templ.Component {
 	})
 }
 
-// FaultPage names the problem and the action that remains.
+// FaultPage names the problem and links to a page that can be opened instead.
 func FaultPage(f Fault) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1633,7 +1633,7 @@ func FaultPage(f Fault) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = solo(f.BareFrame).Render(templ.WithChildren(ctx, templ_7745c5c3_Var75), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = bareFrame(f.BareFrame).Render(templ.WithChildren(ctx, templ_7745c5c3_Var75), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1641,7 +1641,7 @@ func FaultPage(f Fault) templ.Component {
 	})
 }
 
-// pager leads from a page of a list to the next. Next is "" on the last page.
+// pager links to the next page of a list. The address next is empty on the last page.
 func pager(shown, next, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

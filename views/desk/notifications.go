@@ -7,7 +7,7 @@ type Notifications struct {
 	Frame
 	Back    views.Link
 	Problem string
-	Warning string // why no e-mail is sent; empty if it is
+	Warning string // why the server sends no e-mail; empty if it sends e-mail
 	// Choose is the address of the form of the kinds.
 	Choose string
 	Kinds  []Checks // for each channel; none if the role of the account gets no kind
@@ -16,12 +16,12 @@ type Notifications struct {
 	Zone         Field
 	From, To     Field
 	BrokenPasses bool
-	// SetWhere is the address of the form of the addresses.
-	SetWhere  string
-	Email     Field
-	PushURL   Field
-	PushToken Field
-	HasToken  bool
-	Test      Button    // empty without a destination
-	Messages  []Finding // the newest messages with their states
+	// SetDestinations is the address of the form of the destinations.
+	SetDestinations string
+	Email           Field
+	PushURL         Field
+	PushToken       Field
+	HasToken        bool
+	Test            Button    // empty without a destination
+	Messages        []Finding // the newest messages with their states
 }

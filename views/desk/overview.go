@@ -5,22 +5,22 @@ import "chequer/views"
 // Overview is the first page of a shop.
 type Overview struct {
 	Frame
-	Periods []Tab
-	Notices []SecurityNotice
-	Dismiss Button      // dismisses the notices
-	Steps   []FirstStep // first steps; empty if the shop has a payment
-	Done    string      // "2 of 5 done"
-	Totals  []Total
-	Charts  []Chart
-	Empty   string   // why there is no chart; empty if there is one
-	Days    string   // why the days are not those of the zone of the page; empty if they are
-	Groups  []Groups // totals by shop; only on the page of all shops
+	Periods  []Tab
+	Notices  []SecurityNotice
+	Dismiss  Button      // dismisses the notices
+	Steps    []FirstStep // first steps; empty if the shop has a payment
+	Done     string      // "2 of 5 done"
+	Totals   []Total
+	Charts   []Chart
+	Empty    string   // why there is no chart; empty if there is a chart
+	ZoneNote string   // states that the days begin in another time zone than that of the page; empty if they do not
+	Groups   []Groups // totals by shop; only on the page of all shops
 
-	Decides   bool // the account decides about payments
-	Cases     []Case
-	AllCases  views.Link
-	Rows      []PaymentRow // the newest payments
-	AllOfThem string       // address of all payments
+	Decides     bool // the account decides about payments
+	Cases       []Case
+	AllCases    views.Link
+	Rows        []PaymentRow // the newest payments
+	AllPayments string       // address of all payments
 }
 
 // SecurityNotice tells an owner of a change of a wallet, an owner or a sign-in method.
@@ -36,10 +36,10 @@ type Total struct {
 	Parts []TotalPart // more than one if there are several currencies
 }
 
-// TotalPart is a number with what it is compared to.
+// TotalPart is a number with a note: the number of the previous period, for example.
 type TotalPart struct {
 	Value string
-	URL   string // of its parts; may be empty
+	URL   string // list of the payments that it counts; may be empty
 	Note  string
 }
 

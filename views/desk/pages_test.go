@@ -25,7 +25,7 @@ func document() desk.Document {
 	}
 }
 
-func solo() desk.BareFrame { return desk.BareFrame{Document: document(), Host: "shop.example"} }
+func bareFrame() desk.BareFrame { return desk.BareFrame{Document: document(), Host: "shop.example"} }
 
 func frame() desk.Frame {
 	return desk.Frame{
@@ -98,18 +98,18 @@ func refundRow() desk.RefundRow {
 
 // openRefunds are a refund that can be paid, and one that must not be paid now.
 func openRefunds() []desk.OpenRefund {
-	copying := func(id string) desk.Copy { return desk.Copy{ID: id, Text: "Copy", Done: "Copied", Fail: "Selected"} }
+	copyButton := func(id string) desk.Copy { return desk.Copy{ID: id, Text: "Copy", Done: "Copied", Fail: "Selected"} }
 	cancel := views.Link{Text: "Cancel refund", URL: "/desk/m/payments/i/refund/r/cancel"}
 	sent := desk.RefundTx{Action: "/desk/m/payments/i/refund/r/sent", Field: field("tx-1"), Button: "Mark as sent"}
 	return []desk.OpenRefund{
 		{
-			ID: "1", Heading: evil, State: desk.State{Text: "Ready", Shape: "wait"}, Amount: "0.1", Unit: evil, Value: evil, CopyOf: copying("amount-1"), To: evil,
-			Address: views.AddressGroups("bc1qtest"), CopyTo: copying("address-1"), Link: views.Link{Text: "Open wallet app", URL: "bitcoin:bc1qtest?amount=0.1"}, URI: evil,
-			CopyURI: copying("link-1"), QR: views.QR{ViewBox: "-4 -4.5 29 29", Path: "m0 0h7"}, QRTitle: "QR code", QRHint: evil,
+			ID: "1", Heading: evil, State: desk.State{Text: "Ready", Shape: "wait"}, Amount: "0.1", Unit: evil, Value: evil, CopyAmount: copyButton("amount-1"), To: evil,
+			Address: views.AddressGroups("bc1qtest"), CopyAddress: copyButton("address-1"), Link: views.Link{Text: "Open wallet app", URL: "bitcoin:bc1qtest?amount=0.1"}, URI: evil,
+			CopyURI: copyButton("link-1"), QR: views.QR{ViewBox: "-4 -4.5 29 29", Path: "m0 0h7"}, QRTitle: "QR code", QRHint: evil,
 			Checks: []desk.Result{{Shape: "ok", Text: evil}}, Version: "3", Sent: sent, Cancel: cancel,
 		},
 		{
-			ID: "2", Heading: evil, State: desk.State{Text: "Ready", Shape: "wait"}, Warning: desk.Result{Shape: "warn", Text: evil}, Amount: "0.1", Unit: evil, CopyOf: copying("amount-2"), Version: "3",
+			ID: "2", Heading: evil, State: desk.State{Text: "Ready", Shape: "wait"}, Warning: desk.Result{Shape: "warn", Text: evil}, Amount: "0.1", Unit: evil, CopyAmount: copyButton("amount-2"), Version: "3",
 			Renew: views.Link{Text: evil, URL: "/desk/m/payments/i/refund/r/renew"}, Cancel: cancel,
 		},
 	}
@@ -122,7 +122,7 @@ func pages() map[string]templ.Component {
 	choice := desk.Choice{Name: "role", Label: "Role", Error: "Wrong", Options: []desk.Option{{Value: "owner", Text: "Owner", Chosen: true}}}
 	return map[string]templ.Component{
 		"signin": desk.SignInPage(desk.SignIn{
-			BareFrame: solo(), Passkey: passkey(false), Action: "/desk/signin", Problem: evil, Name: field("name"), Password: field("password"), Code: field("code"),
+			BareFrame: bareFrame(), Passkey: passkey(false), Action: "/desk/signin", Problem: evil, Name: field("name"), Password: field("password"), Code: field("code"),
 			Hidden: []desk.Hidden{{Name: "next", Value: evil}}, Notice: "Signed out.",
 		}),
 		"refund": desk.RefundPage(desk.Refund{
@@ -137,16 +137,16 @@ func pages() map[string]templ.Component {
 		}),
 		"no refunds": desk.RefundsPage(desk.Refunds{Frame: f, Empty: evil}),
 		"confirm": desk.StepUpPage(desk.StepUp{
-			BareFrame: solo(), Reason: evil, Passkey: passkey(false), HasPassword: true, Action: "/desk/m/confirm", Problem: evil,
+			BareFrame: bareFrame(), Reason: evil, Passkey: passkey(false), HasPassword: true, Action: "/desk/m/confirm", Problem: evil,
 			Password: field("confirm-password"), Code: field("confirm-code"), Hidden: []desk.Hidden{{Name: "role", Value: evil}}, Cancel: "/desk/m",
 		}),
-		"start": desk.StartPage(desk.Start{BareFrame: solo(), Heading: "Not set up", Intro: evil, Action: "/desk/start", Problem: evil, Token: field("token"), Button: "Continue"}),
+		"start": desk.StartPage(desk.Start{BareFrame: bareFrame(), Heading: "Not set up", Intro: evil, Action: "/desk/start", Problem: evil, Token: field("token"), Button: "Continue"}),
 		"join": desk.NewAccountPage(desk.NewAccount{
-			BareFrame: solo(), Heading: "Create", Intro: evil, Problem: evil, Passkey: passkey(true), Action: "/desk/start/password",
+			BareFrame: bareFrame(), Heading: "Create", Intro: evil, Problem: evil, Passkey: passkey(true), Action: "/desk/start/password",
 			Hidden: []desk.Hidden{{Name: "token", Value: evil}}, Name: field("name"), Password: field("password"),
 		}),
 		"codes": desk.CodesPage(desk.Codes{
-			BareFrame: solo(), Heading: "App", Intro: evil, Problem: evil, Action: "/desk/start/code", QR: views.QR{ViewBox: "-4 -4.5 29 29", Path: "m0 0h7"}, Title: "QR code",
+			BareFrame: bareFrame(), Heading: "App", Intro: evil, Problem: evil, Action: "/desk/start/code", QR: views.QR{ViewBox: "-4 -4.5 29 29", Path: "m0 0h7"}, Title: "QR code",
 			Secret: views.AddressGroups("ABCDEFGH"), Recovery: []string{evil}, Code: field("code"), Button: "Finish", Hidden: []desk.Hidden{{Name: "offer", Value: evil}},
 		}),
 		"account": desk.AccountPage(desk.Account{
@@ -157,7 +157,7 @@ func pages() map[string]templ.Component {
 		"notifications": desk.NotificationsPage(desk.Notifications{
 			Frame: f, Back: back, Problem: evil, Warning: evil, Choose: "/desk/m/account/notifications", Kinds: []desk.Checks{boxes("mail"), boxes("push")},
 			SetTimes: "/desk/m/account/notifications/times", Zone: field("zone"), From: field("quiet_from"), To: field("quiet_to"), BrokenPasses: true,
-			SetWhere: "/desk/m/account/notifications/where", Email: field("email"), PushURL: field("push_url"), PushToken: field("push_token"), HasToken: true,
+			SetDestinations: "/desk/m/account/notifications/where", Email: field("email"), PushURL: field("push_url"), PushToken: field("push_token"), HasToken: true,
 			Test: button, Messages: []desk.Finding{{About: evil, Text: evil, Shape: "bad"}},
 		}),
 		"password": desk.SetPasswordPage(desk.SetPassword{Frame: f, Back: back, Heading: "New password", Problem: evil, Action: "/desk/m/account/password", Password: field("password")}),
@@ -223,7 +223,7 @@ func pages() map[string]templ.Component {
 			Facts:      []desk.Fact{{Name: "Description", Value: evil}},
 			Refunds:    []desk.RefundRow{refundRow()},
 			Snoozed:    desk.Snoozed{Text: evil, Undo: button},
-			Notes:      desk.Notes{Rows: []desk.Note{{Text: evil, Author: evil, Time: "2026-11-29T01:00:00Z", At: "01:00", Remove: "/desk/m/payments/i/notes/n/remove"}}, Action: "/desk/m/payments/i/notes", Field: lines("note")},
+			Notes:      desk.Notes{Rows: []desk.Note{{Text: evil, Author: evil, Time: "2026-11-29T01:00:00Z", At: "01:00", Remove: "/desk/m/payments/i/notes/n/remove"}}, Removed: evil, Action: "/desk/m/payments/i/notes", Field: lines("note")},
 			Deliveries: []desk.Delivery{resendable(button), {Type: evil, To: evil, State: desk.State{Text: "Delivered", Shape: "ok"}, Time: "2026-11-29T01:00:00Z", At: "01:00"}},
 		}),
 		"attention": desk.AttentionPage(desk.Attention{
@@ -268,7 +268,8 @@ func pages() map[string]templ.Component {
 			Rows: []desk.SellRow{{Name: evil, URL: "/desk/m/products/a/edit", Detail: evil, State: desk.State{Text: "On sale", Shape: "ok"}, Sold: "2", Revenue: "€2.00", Amount: "€1.00"}},
 		}),
 		"sell form": desk.SellFormPage(desk.SellForm{
-			Frame: f, Back: back, Heading: evil, State: desk.State{Text: "On sale", Shape: "ok"}, Problem: evil, Action: "/desk/m/products/a/edit", Version: evil,
+			Hidden: []desk.Hidden{{Name: evil, Value: evil}},
+			Frame:  f, Back: back, Heading: evil, State: desk.State{Text: "On sale", Shape: "ok"}, Problem: evil, Action: "/desk/m/products/a/edit", Version: evil,
 			Inputs: [][]desk.Input{{{Text: field("name")}}, {{Text: desk.Field{Name: "text", Label: "Text", Value: evil, Lines: 2, Error: "Wrong"}}, {Choice: choice}}}, Button: "Save",
 			Methods: desk.MethodChoice{Legend: "Methods", Hint: "Positions", Error: evil, Choices: []desk.Choice{{Name: "method-BTC", Label: "Bitcoin"}}},
 			Share:   share(), Facts: []desk.Fact{{Name: "Created", Value: evil}}, Toggle: button, Build: back, Sales: back, Remove: views.Link{Text: "Remove…", URL: "/desk/m/products/a/remove"},
@@ -279,7 +280,7 @@ func pages() map[string]templ.Component {
 		}),
 		"new terminal": desk.NewTerminalPage(desk.NewTerminal{Frame: f, Heading: "Added", Intro: evil, Share: share(), Done: back}),
 		"storefront": desk.StorefrontPage(desk.Storefront{
-			Frame: f, Tabs: []desk.Tab{{Text: "Storefront", URL: "/desk/m/storefront", Current: true}}, Fronts: []desk.Front{{Name: evil, Text: evil, Open: views.Link{Text: "Open", URL: "/shop"}}},
+			Frame: f, Tabs: []desk.Tab{{Text: "Storefront", URL: "/desk/m/storefront", Current: true}}, Pages: []desk.StorefrontLink{{Name: evil, Text: evil, Open: views.Link{Text: "Open", URL: "/shop"}}},
 			Action: "/desk/m/storefront", Kept: []desk.Hidden{{Name: "mode", Value: "test"}}, Item: choice, Label: field("text"), Problem: evil, Preview: views.Link{Text: evil, URL: "/pay/a"},
 			Snippets: []desk.Snippet{{Name: "Link", Text: evil, Code: evil, Copy: desk.Copy{ID: "code-link", Text: "Copy"}}}, Note: evil, Origins: []string{evil},
 		}),
@@ -302,7 +303,7 @@ func pages() map[string]templ.Component {
 		"shop with a fixed name": desk.ShopPage(desk.ShopSettings{Frame: f, Open: views.Link{Text: evil, URL: "/s/m"}, Fixed: evil, Create: "/desk/m/shops", New: field("new")}),
 		"backup refused":         desk.BackupPage(desk.Backup{Frame: f, Last: evil, Refused: evil}),
 		"refused":                desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Intro: evil, Back: back}),
-		"fault":                  desk.FaultPage(desk.Fault{BareFrame: solo(), Heading: "Not found", Intro: evil, Action: back}),
+		"fault":                  desk.FaultPage(desk.Fault{BareFrame: bareFrame(), Heading: "Not found", Intro: evil, Action: back}),
 	}
 }
 
@@ -319,7 +320,8 @@ func rendered(t *testing.T, page templ.Component) *goquery.Document {
 	return doc
 }
 
-// What every page has, and what none has.
+// Every page has one heading, a main part and a link to it. No page has inline scripts or styles, dead links or disabled
+// controls.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	for name, page := range pages() {
@@ -388,7 +390,7 @@ func checkForms(t *testing.T, doc *goquery.Document) {
 	})
 }
 
-// Texts of shops, shoppers and colleagues are shown as they are.
+// Texts of shops, shoppers and colleagues are shown as text: a page does not run a script in them.
 func TestPages_escape(t *testing.T) {
 	t.Parallel()
 	for name, page := range pages() {
@@ -422,9 +424,9 @@ func TestFrame(t *testing.T) {
 			t.Errorf("%s: %d of %q, want %d", tt.what, got, tt.selector, tt.want)
 		}
 	}
-	one := frame()
-	one.Shops, one.TestURL, one.Test, one.Search, one.Notice = one.Shops[:1], "", false, "", ""
-	if n := rendered(t, desk.RefusalPage(desk.Refusal{Frame: one})).Find("details.shop, .seg, .note, form.find").Length(); n != 0 {
+	single := frame()
+	single.Shops, single.TestURL, single.Test, single.Search, single.Notice = single.Shops[:1], "", false, "", ""
+	if n := rendered(t, desk.RefusalPage(desk.Refusal{Frame: single})).Find("details.shop, .seg, .note, form.find").Length(); n != 0 {
 		t.Errorf("%d parts for a second shop, a mode, a banner or a search, want none", n)
 	}
 }

@@ -28,9 +28,10 @@ type Payment struct {
 
 // Notes are the notes of the team about an invoice, oldest first, with the form for a new one.
 type Notes struct {
-	Rows   []Note
-	Action string
-	Field  Field
+	Rows    []Note
+	Removed string // states that earlier notes were removed
+	Action  string
+	Field   Field
 }
 
 // Note is a note of the team about an invoice.
@@ -54,7 +55,7 @@ type DecisionLink struct {
 	Text    string // what the decision does
 	URL     string
 	Button  string // ends with an ellipsis, because a confirmation follows
-	Default bool
+	Default bool   // the decision that the page recommends
 }
 
 // Decision is the page with the consequences of a decision.
@@ -63,12 +64,12 @@ type Decision struct {
 	Back    views.Link
 	Heading string
 	Problem string
-	Quote   string // text of the object of the decision; empty if it has none
+	Quote   string // text of the note that the decision removes; empty for other decisions
 	Results []Result
 	Choices []Choice
 	Fields  []Field
 	Action  string
-	Hidden  []Hidden // states what the page has shown
+	Hidden  []Hidden // identifies the version that the page shows
 	Button  string
 	Danger  bool // the change removes something
 }
@@ -104,6 +105,6 @@ type Transfer struct {
 	To      string // label of the address: "Address, index 212"
 	// TxPage and AddressPage are pages of explorers; empty if the merchant chose none.
 	TxPage, AddressPage views.Link
-	Note                string // that explorers learn what is opened; empty without explorers
+	Note                string // states that an explorer learns which page of it is opened; empty without explorers
 	Facts               []Fact
 }

@@ -540,7 +540,7 @@ func invoices(p Payments) templ.Component {
 	})
 }
 
-// newRows tells that there are rows above those that the page shows. The script shows it in place of them, so that
+// newRows is the link that the script shows when there are newer rows. The page does not insert such rows, so that
 // no row moves while it is read or clicked. The link loads the page again.
 func newRows(d Document) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

@@ -30,28 +30,28 @@ type RefundForm struct {
 
 // OpenRefund is a refund that was not sent.
 type OpenRefund struct {
-	ID      string // distinguishes the fields of the forms
-	Heading string
-	State   State
-	Warning Result // why it is not to be paid now; empty if it can be paid
-	Amount  string // a number with a decimal point
-	Unit    string
-	Value   string // in fiat
-	CopyOf  Copy   // of the amount
-	To      string // label of the address
-	Address []views.Group
-	CopyTo  Copy // of the address
-	Link    views.Link
-	URI     string
-	CopyURI Copy
-	QR      views.QR
-	QRTitle string
-	QRHint  string // what the code has if that is not the link
-	Checks  []Result
+	ID          string // distinguishes the fields of the forms
+	Heading     string
+	State       State
+	Warning     Result // why the refund must not be paid now; empty if it can be paid
+	Amount      string // a number with a decimal point
+	Unit        string
+	Value       string // in fiat
+	CopyAmount  Copy
+	To          string // label of the address, with the network and the account that entered it
+	Address     []views.Group
+	CopyAddress Copy
+	Link        views.Link
+	URI         string
+	CopyURI     Copy
+	QR          views.QR
+	QRTitle     string
+	QRHint      string // what the QR code contains if not the link
+	Checks      []Result
 
 	Version string
 	Sent    RefundTx   // empty while the refund cannot be sent
-	Renew   views.Link // determines the amount again; empty if that is not due
+	Renew   views.Link // leads to the page that determines the amount again; empty while the amount is valid
 	Cancel  views.Link
 }
 

@@ -10,7 +10,7 @@ type Reports struct {
 
 	Heading  string // the period; empty if the query is wrong
 	Compared string // the previous period
-	Counting string // why the days are not those of the zone of the page; empty if they are
+	ZoneNote string // states that the days begin in another time zone than that of the page; empty if they do not
 	Empty    string // why there are no totals
 	Totals   []Total
 	Charts   []Chart
@@ -42,5 +42,5 @@ type Export struct {
 	Action string
 	Kept   []Hidden // mode and period, sent as hidden fields with the format
 	Format Filter
-	Text   string // what the file has
+	Text   string // what the file contains
 }

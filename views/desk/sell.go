@@ -26,7 +26,7 @@ type RemovedRow struct {
 	Restore Button
 }
 
-// SellColumns are the heads of the columns of a SellList.
+// SellColumns are the headings of the columns of a SellList.
 type SellColumns struct{ Name, Detail, State, Sold, Revenue, Amount string }
 
 // SellRow is a product or a checkout link in a list.
@@ -45,14 +45,15 @@ type SellForm struct {
 	Frame
 	Back    views.Link
 	Heading string
-	State   State // empty for a new one
+	State   State // empty for a new object
 	Problem string
 	Action  string
-	Version string // that the form shows; empty for a new one
+	Version string // that the form shows; empty for a new object
+	Hidden  []Hidden
 	Inputs  [][]Input
 	Methods MethodChoice
 	Button  string
-	Share   Share // empty for a new one
+	Share   Share // empty for a new object
 	Facts   []Fact
 	Toggle  Button     // hides or shows a product
 	Build   views.Link // code for another site
@@ -66,7 +67,7 @@ type Input struct {
 	Choice Choice
 }
 
-// MethodChoice is the choice of payment methods, one list of positions for each.
+// MethodChoice is the choice of payment methods. A list for each method offers the positions in the order.
 type MethodChoice struct {
 	Legend  string
 	Hint    string
@@ -85,12 +86,12 @@ type Share struct {
 	Copy  Copy
 }
 
-// Copy is the button that copies a text of the page. It needs JavaScript and is hidden without.
+// Copy is the button that copies a text of the page. It needs JavaScript and is hidden without it.
 type Copy struct {
 	ID   string // of the element with the text
 	Text string
 	Done string // shown after the text was copied
-	Fail string // shown if the browser refuses, and the text is selected
+	Fail string // shown if the browser refuses to copy; the script then selects the text
 }
 
 // Terminals is the list of the counter terminals of a shop.

@@ -5,7 +5,7 @@ type Backup struct {
 	Frame
 	Tabs       []Tab
 	Last       string // describes the last backup
-	Refused    string // states why the account may make none; empty if it may
+	Refused    string // states why the account may make no backup; empty if it may
 	Action     string
 	Passphrase Field
 	Repeated   Field
@@ -20,8 +20,8 @@ type PaymentSettings struct {
 	Hidden  []Hidden
 	Methods MethodChoice
 	Below   []SettingGroup // below the payment methods
-	Beside  []SettingGroup // beside them
-	Pages   []SettingGroup // below all
+	Beside  []SettingGroup // beside the payment methods
+	Pages   []SettingGroup // groups about the shopper pages and the books, below all others
 }
 
 // SettingGroup is a group of payment settings under a heading.
@@ -65,7 +65,7 @@ type SettingInput struct {
 type FixedSetting struct {
 	Label string
 	Value string
-	By    string // names what sets the value
+	By    string // states where the value is set
 }
 
 // Theme is the page of the theme.
@@ -73,7 +73,7 @@ type Theme struct {
 	Frame
 	Tabs    []Tab
 	Problem string
-	Unsaved string // states that the shown values are not saved; empty if they are
+	Unsaved string // states that the shown values are not saved; empty if they are saved
 	Action  string
 	Hidden  []Hidden
 	Name    Field
@@ -94,6 +94,6 @@ type Theme struct {
 // Preview is the preview of a payment page.
 type Preview struct {
 	Frame    string   // address of the page
-	Fault    string   // why the page does not show the entered values; empty if it does
+	Fault    string   // why the preview does not show the entered values; empty if it shows them
 	Contrast []string // describes the derived colours
 }

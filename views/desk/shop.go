@@ -16,13 +16,13 @@ type Setup struct {
 type ShopSettings struct {
 	Frame
 	Tabs    []Tab
-	Problem string // why a form was refused as a whole; empty if it was not
+	Problem string // why a form was refused as a whole; empty if none was refused
 	Facts   []Fact
 	Open    views.Link // storefront
 	Rename  string     // address of the action
 	Seen    string     // name that the page shows as the current one
 	Name    Field
-	Fixed   string // why the name cannot be changed here; empty if it can
+	Fixed   string // why the name cannot be changed here; empty if it can be changed
 	Create  string // address of the action
 	New     Field  // name of a new shop
 }

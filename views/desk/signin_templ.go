@@ -192,7 +192,7 @@ func SignInPage(s SignIn) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = solo(s.BareFrame).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = bareFrame(s.BareFrame).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -404,7 +404,7 @@ func StepUpPage(s StepUp) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = solo(s.BareFrame).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = bareFrame(s.BareFrame).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -116,7 +116,7 @@ func StartPage(s Start) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = solo(s.BareFrame).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = bareFrame(s.BareFrame).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -359,7 +359,7 @@ func NewAccountPage(n NewAccount) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = solo(n.BareFrame).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = bareFrame(n.BareFrame).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -513,7 +513,7 @@ func CodesPage(c Codes) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = addr(c.Secret).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = groupedText(c.Secret).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -593,7 +593,7 @@ func CodesPage(c Codes) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = solo(c.BareFrame).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = bareFrame(c.BareFrame).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -601,8 +601,8 @@ func CodesPage(c Codes) templ.Component {
 	})
 }
 
-// addr shows a long text in groups of four characters. A selection copies the text as it is.
-func addr(parts []views.Group) templ.Component {
+// groupedText shows a long text in groups of four characters. A selection copies the text as it is.
+func groupedText(parts []views.Group) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

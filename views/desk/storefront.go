@@ -6,7 +6,7 @@ import "chequer/views"
 type Storefront struct {
 	Frame
 	Tabs     []Tab
-	Fronts   []Front
+	Pages    []StorefrontLink
 	Action   string   // address of the form
 	Kept     []Hidden // mode, sent as a hidden field with the choice
 	Item     Choice
@@ -19,8 +19,8 @@ type Storefront struct {
 	Origins  []string // the origins of these sites
 }
 
-// Front is a page of the storefront.
-type Front struct {
+// StorefrontLink is a page of the storefront, with its address.
+type StorefrontLink struct {
 	Name string
 	Text string
 	Open views.Link // empty if the page is not served

@@ -15,8 +15,8 @@ type Wallet struct {
 	ID      string
 	Name    string
 	Facts   []Fact
-	Methods string   // codes of the payment methods that it gives; empty if there is none
-	Off     []string // payment methods that it does not give, each with the reason
+	Methods string   // codes of the payment methods that it makes available; empty if there is none
+	Off     []string // payment methods that it could make available and does not, each with the reason
 	Warning string
 	Replace views.Link // empty if the account may not
 	Remove  views.Link

@@ -43,7 +43,7 @@ func TestAttention(t *testing.T) {
 		if got, at := textOf(action), action.AttrOr("href", ""); got != w.action+" "+w.heading || at != "/desk/shop/payments/"+w.url {
 			t.Errorf("the action of %s is %q at %s", w.heading, got, at)
 		}
-		b.get(action.AttrOr("href", "")).want(http.StatusOK, "")
+		b.get(action.AttrOr("href", "")).want(http.StatusOK)
 	})
 	if n := page.find(".pip").Length(); n != 0 {
 		t.Error("the places count test payments")
@@ -67,5 +67,5 @@ func TestAttention_offers_only_what_is_allowed(t *testing.T) {
 	s.step()
 	b := f.owner()
 	action := b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1051").find(".list .bs a")
-	b.get(action.AttrOr("href", "")).want(http.StatusOK, "")
+	b.get(action.AttrOr("href", "")).want(http.StatusOK)
 }

@@ -44,12 +44,12 @@ func (b *stubBackups) Create(_ context.Context, passphrase string) (settings.Bac
 
 // stubBackup is a file instead of a backup.
 type stubBackup struct {
-	path string
-	made *stubBackups
+	path    string
+	backups *stubBackups
 }
 
 func (b stubBackup) Path() string { return b.path }
-func (b stubBackup) Sent() error  { b.made.sent++; return nil }
+func (b stubBackup) Sent() error  { b.backups.sent++; return nil }
 func (b stubBackup) Remove()      { os.RemoveAll(filepath.Dir(b.path)) }
 
 func (b *stubBackups) Shops(context.Context) ([]string, error) { return b.shops, nil }

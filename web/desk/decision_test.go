@@ -79,10 +79,7 @@ func TestDecision_high_risk(t *testing.T) {
 	if got, err := f.testSales.Invoice(t.Context(), inv.ID); err != nil || len(got.Accepted) != 0 {
 		t.Fatalf("the invoice was accepted without a confirmation, error %v", err)
 	}
-	var kept []string
-	ask.find(`form[action="/desk/shop/confirm"] input[type=hidden]`).Each(func(_ int, s *selection) {
-		kept = append(kept, s.AttrOr("name", ""), s.AttrOr("value", ""))
-	})
+	kept := ask.confirmFields()
 	answer := b.post("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", f.code("Maren"))...)
 	if answer.status != http.StatusTemporaryRedirect || answer.header.Get("Location") != at+"/accept" {
 		t.Fatalf("the confirmation answers %d to %q: %s", answer.status, answer.header.Get("Location"), answer.text())
@@ -151,7 +148,8 @@ func TestDecision_requote(t *testing.T) {
 	b.send("/desk/shop/payments/"+foreign.ID+"/cancel", "version", "1").want(http.StatusNotFound, "Not found")
 }
 
-// A replacement that inherits a part that arrived in time has the value at receipt in its late part.
+// A payment that replaces a smaller payment in time keeps the amount of that payment as paid in time. Only the rest has
+// the value at receipt.
 func TestDecision_risk_of_a_replaced_payment(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

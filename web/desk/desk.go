@@ -33,7 +33,7 @@ type Config struct {
 	Backups   settings.Backups
 	NamedShop string // see settings.Screens
 	Reports   *report.Service
-	// Notifications keeps the notifications of accounts.
+	// Notifications keeps the notification settings of accounts.
 	Notifications *notify.Service
 }
 
@@ -42,7 +42,7 @@ func New(c Config) http.Handler {
 	return visit.NewHandler(&c.Site, routes(c))
 }
 
-// routes lists every page and action but those that confirm a sign-in.
+// routes lists the pages and actions of all screens. Package visit adds its own routes.
 func routes(c Config) []visit.Route {
 	return slices.Concat(
 		homeRoutes,

@@ -55,7 +55,7 @@ type fixture struct {
 	t            *testing.T
 	desk         http.Handler
 	accounts     *account.Service
-	database     string // URL
+	database     string // its URL
 	storage      *storage.Storage
 	clock        *clocktest.Clock
 	log          *lockedLog
@@ -64,7 +64,7 @@ type fixture struct {
 	networks     []readiness.Network
 	unreadable   []string         // identifiers of invoices
 	findings     []health.Finding // of the next examination
-	examinations int              // that were made
+	examinations int              // number of examinations so far
 	examineError error
 	demo         bool // the server is a demo
 	backups      *stubBackups
@@ -84,7 +84,7 @@ func newFixture(t *testing.T) *fixture { return fixtureAt(t, site) }
 // fixtureAt returns a fixture with a base URL.
 func fixtureAt(t *testing.T, base string) *fixture {
 	t.Helper()
-	clock, database := clocktest.At(storagetest.Noon), storagetest.File(t)
+	clock, database := clocktest.New(storagetest.Noon), storagetest.File(t)
 	f := &fixture{t: t, database: database, storage: storagetest.OpenWithClock(t, database, clock.Now), clock: clock, log: &lockedLog{}, seeds: map[string]string{}}
 	f.reports = &reportStorage{Storage: f.storage}
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
@@ -113,16 +113,16 @@ func fixtureAt(t *testing.T, base string) *fixture {
 		BaseURL: base, RootShop: shop, Words: locale.All().Default(), IPExtractor: echo.ExtractIPDirect(), Now: f.clock.Now,
 		Log: slog.New(slog.NewTextHandler(f.log, nil)),
 	}}
-	at, err := account.NewSite(base)
+	accountSite, err := account.NewSite(base)
 	if !errors.Is(err, account.ErrInsecure) {
 		f.must(err)
 	}
 	f.accounts, err = account.NewService(account.Config{
-		Storage: f.storage, Box: storagetest.Box(t, 1), Site: at, Issuer: "Atelier Nord", Encode: wire.AccountEvent, Now: f.clock.Now, Token: token.New, HashMemory: 64,
+		Storage: f.storage, Box: storagetest.Box(t, 1), Site: accountSite, Issuer: "Atelier Nord", Encode: wire.AccountEvent, Now: f.clock.Now, Token: token.New, HashMemory: 64,
 	})
 	f.must(err)
 	c.Accounts = f.accounts
-	c.BasePath = at.Path
+	c.BasePath = accountSite.Path
 	c.Notifications = notify.NewService(notify.ServiceConfig{
 		Storage: f.storage, CheckURL: func(url string) error { return (guard.Policy{}).Check(url, true) }, HasMail: true, Now: f.clock.Now,
 	})

@@ -6,19 +6,19 @@ import (
 	"chequer/web/desk/visit"
 )
 
-// homeRoutes lead to the first page that an account may see.
+// homeRoutes are the routes of the address of the desk without a shop.
 var homeRoutes = []visit.Route{
 	{Method: http.MethodGet, Path: "/desk", Needs: visit.Public, Handle: home},
 	{Method: http.MethodGet, Path: "/desk/", Needs: visit.Public, Handle: home},
 }
 
-// home leads to the first shop of the account, to the sign-in, or to the first run.
+// home redirects to the first shop of the account, to the sign-in, or to the first run.
 func home(v *visit.Visit) error {
-	set, err := v.Accounts.SetUp(v.Request().Context())
+	isSetUp, err := v.Accounts.SetUp(v.Request().Context())
 	if err != nil {
 		return err
 	}
-	if !set {
+	if !isSetUp {
 		return v.Redirect(http.StatusSeeOther, v.Address("/desk/start"))
 	}
 	token := v.SessionToken()

@@ -48,7 +48,7 @@ func TestSearch_opens_places(t *testing.T) {
 	for name, path := range map[string]string{"wallets": "/wallets", " Audit Log ": "/log", "theme": "/theme", "your account": "/account", "OVERVIEW": ""} {
 		b.get("/desk/shop/payments?q=" + strings.ReplaceAll(name, " ", "+")).leads("/desk/shop" + path)
 	}
-	ida.get("/desk/shop/payments?q=wallets").want(http.StatusOK) // it has no such place
+	ida.get("/desk/shop/payments?q=wallets").want(http.StatusOK) // a bookkeeper has no such place
 	b.get("/desk/shop/payments?q=wallet").want(http.StatusOK)
 	inv := f.testSales.sell(shop, "wallets", "40.00")
 	b.get("/desk/shop/payments?mode=test&q=wallets").leads("/desk/shop/payments/" + inv.ID)

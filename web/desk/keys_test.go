@@ -128,10 +128,7 @@ func TestKeys_confirm(t *testing.T) {
 	if len(f.keys(shop)) != 0 {
 		t.Fatal("the key was created without a confirmation")
 	}
-	var kept []string
-	ask.find(`form[action="/desk/shop/confirm"] input[type=hidden]`).Each(func(_ int, s *selection) {
-		kept = append(kept, s.AttrOr("name", ""), s.AttrOr("value", ""))
-	})
+	kept := ask.confirmFields()
 	answer := b.post("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", f.code("Maren"))...)
 	if answer.status != http.StatusTemporaryRedirect || answer.header.Get("Location") != "/desk/shop/keys" {
 		t.Fatalf("the confirmation answers %d to %q", answer.status, answer.header.Get("Location"))

@@ -178,6 +178,53 @@ func TestLinks_list(t *testing.T) {
 	b.send("/desk/shop/links/foreign/remove").want(http.StatusNotFound, "Not found")
 }
 
+// The second page begins after the last link of the first one, also if that link was removed meanwhile.
+func TestLinks_list_after_a_removed_link(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	for i := range 52 {
+		f.opens(fmt.Sprintf("l-%02d", i), nil)
+	}
+	older := b.get("/desk/shop/links").find(".pager a").AttrOr("href", "")
+	f.must(f.links.Remove(t.Context(), shop, merchant.Live, "l-02"))
+	page := b.get(older)
+	if got := textOf(page.find(".rows tbody tr")); page.find(".rows tbody tr").Length() != 2 || !strings.Contains(got, "/pay/l-01") || !strings.Contains(got, "/pay/l-00") {
+		t.Errorf("the second page has %q", got)
+	}
+	b.get("/desk/shop/links?after=l-02").want(http.StatusOK, "50 links, newest first")
+}
+
+// The end of a link stays where the account meant it if the zone of the books changes while the form is open.
+func TestLinks_end_in_the_zone_of_the_form(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	f.inZone(shop, "Europe/Berlin")
+	end := time.Date(2026, 12, 31, 17, 0, 30, 0, time.UTC)
+	f.opens("coffee", func(l *merchant.Link) { l.EndsAt = end })
+	const at = "/desk/shop/links/coffee/edit"
+	form, empty := b.get(at).want(http.StatusOK, "Ends (Europe/Berlin)").fields("edit"), b.get("/desk/shop/links/new").fields("edit")
+	f.inZone(shop, "Asia/Kathmandu")
+	check := func(slug string, want time.Time) {
+		t.Helper()
+		l, err := f.links.Link(t.Context(), slug)
+		f.must(err)
+		if !l.EndsAt.Equal(want) {
+			t.Errorf("%s ends at %s, want %s", slug, l.EndsAt, want)
+		}
+	}
+	b.post(at, with(form, "description", "Espresso")...).leads(at + "?done=link-changed")
+	check("coffee", end)
+	form = with(b.get(at).want(http.StatusOK, "Ends (Asia/Kathmandu)").fields("edit"), "ends_at", "2026-12-31 20:45")
+	f.inZone(shop, "UTC")
+	refused := b.post(at, with(form, "amount", "x")...).want(http.StatusUnprocessableEntity, "Ends (Asia/Kathmandu)")
+	b.post(at, with(refused.fields("edit"), "amount", "3.50")...).leads(at + "?done=link-changed")
+	check("coffee", time.Date(2026, 12, 31, 15, 0, 0, 0, time.UTC))
+	b.post("/desk/shop/links/new", with(empty, "slug", "tea", "description", "Tea", "amount", "3.00", "ends_at", "2026-12-31 18:00")...).leads("/desk/shop/links/tea/edit?done=link-added")
+	check("tea", time.Date(2026, 12, 31, 17, 0, 0, 0, time.UTC))
+}
+
 // The removal of a link can be undone for 30 days. Until then its page does not exist.
 func TestLinks_removal_is_undone(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,7 @@ func TestNotices(t *testing.T) {
 	if diff := cmp.Diff(want, maren.notices()); diff != "" {
 		t.Errorf("the notices of Maren (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(append(slices.Clone(want[:4]), "Maren became an owner"), nora.notices()); diff != "" { // not that she joined
+	if diff := cmp.Diff(append(slices.Clone(want[:4]), "Maren became an owner"), nora.notices()); diff != "" { // without the notice that Nora became an owner
 		t.Errorf("the notices of Nora (-want +got):\n%s", diff)
 	}
 	f.setRole("Tove", account.Manager)
@@ -79,7 +79,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// The notices of a shop do not tell of the owners and the members of other shops.
+// The notices of a shop do not mention the owners and the members of other shops.
 func TestNotices_of_other_shops(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

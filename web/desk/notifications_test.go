@@ -113,14 +113,14 @@ func TestNotifications_test_message(t *testing.T) {
 		t.Fatalf("got %d claims, error %v", len(claims), err)
 	}
 	for _, test := range []struct {
-		o    notify.Outcome
-		want string
+		outcome notify.Outcome
+		want    string
 	}{
 		{notify.Outcome{State: notify.Pending, At: f.clock.Now(), NextTryAt: claims[0].Until, Fault: "connection <refused>"}, "Not sent yet: connection <refused>."},
 		{notify.Outcome{State: notify.Failed, At: f.clock.Now(), Fault: "550 no"}, "Given up: 550 no."},
 		{notify.Outcome{State: notify.Sent, At: f.clock.Now()}, "Sent. Created"},
 	} {
-		f.must(f.storage.SaveOutcome(t.Context(), claims[0], test.o))
+		f.must(f.storage.SaveOutcome(t.Context(), claims[0], test.outcome))
 		b.get(notifications).want(http.StatusOK, test.want)
 	}
 }

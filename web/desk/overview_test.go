@@ -125,7 +125,7 @@ func TestOverview_of_a_new_shop(t *testing.T) {
 	if got, want := done(), "Wallet for live payments , done A payment method that can be offered now , done Test payment , done"; got != want {
 		t.Errorf("with a wallet, done is %q, want %q", got, want)
 	}
-	f.sells("soap", "Olive soap", "8.00")
+	f.addProduct("soap", "Olive soap", "8.00")
 	if got, want := done(), "Something to sell with , done"; !strings.Contains(got, want) {
 		t.Errorf("with a product, done is %q, want %q", got, want)
 	}

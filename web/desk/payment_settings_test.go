@@ -43,8 +43,8 @@ func (p page) entered() (pairs []string) {
 	return pairs
 }
 
-// without returns fields without the values of a field.
-func without(fields []string, name string, values ...string) (rest []string) {
+// keepOnly returns fields in which the field name has only the given values; without values it is absent.
+func keepOnly(fields []string, name string, values ...string) (rest []string) {
 	for i := 0; i < len(fields); i += 2 {
 		if fields[i] != name || strings.Contains(strings.Join(values, " "), fields[i+1]) {
 			rest = append(rest, fields[i], fields[i+1])
@@ -68,7 +68,7 @@ func TestPaymentSettings(t *testing.T) {
 	}
 	actions := len(f.actions())
 	changed := with(fields, "quote_minutes", "30", "tolerance_percent", "0.50", "late_payments", "worth", "confirmations", "more", "storefront", "on", "method-LTC", "1", "method-BTC", "2")
-	b.post(settingsPath, without(changed, "languages", "de", "en")...).leads(settingsPath + "?done=payment-settings")
+	b.post(settingsPath, keepOnly(changed, "languages", "de", "en")...).leads(settingsPath + "?done=payment-settings")
 	want := merchant.Choices{
 		"quote_minutes": "30", "tolerance_percent": "0.5", "late_payments": "worth", "confirmations": "more", "storefront": "on",
 		"payment_methods": "LTC BTC", "languages": "de en",
@@ -80,7 +80,7 @@ func TestPaymentSettings(t *testing.T) {
 		t.Errorf("the audit log has %q", got)
 	}
 	again := b.get(settingsPath+"?done=payment-settings").want(http.StatusOK, "The payment settings were saved.").entered()
-	if diff := cmp.Diff(withoutToken(without(without(changed, "languages", "de", "en"), "version")), withoutToken(with(without(again, "version"), "tolerance_percent", "0.50"))); diff != "" {
+	if diff := cmp.Diff(withoutToken(keepOnly(keepOnly(changed, "languages", "de", "en"), "version")), withoutToken(with(keepOnly(again, "version"), "tolerance_percent", "0.50"))); diff != "" {
 		t.Errorf("the form shows (-want +got):\n%s", diff)
 	}
 }
@@ -108,7 +108,7 @@ func TestPaymentSettings_refuses_a_value(t *testing.T) {
 		}
 	}
 	b.post(settingsPath, with(fields, "method-BTC", "first")...).want(http.StatusUnprocessableEntity, "Payment methods must have positions of the list.")
-	if fault := b.post(settingsPath, without(fields, "languages")...).want(http.StatusUnprocessableEntity).fault("languages"); !strings.Contains(fault, "Languages must contain a language.") {
+	if fault := b.post(settingsPath, keepOnly(fields, "languages")...).want(http.StatusUnprocessableEntity).fault("languages"); !strings.Contains(fault, "Languages must contain a language.") {
 		t.Errorf("without a language the field says %q", fault)
 	}
 	if got := f.choices(); len(got) != 0 {
@@ -150,10 +150,7 @@ func TestPaymentSettings_relaxed(t *testing.T) {
 	if got := f.choices(); len(got) != 1 {
 		t.Fatalf("without a confirmation the choices are %q", got)
 	}
-	var kept []string
-	ask.find(`form[action="/desk/shop/confirm"] input[type=hidden]`).Each(func(_ int, s *selection) {
-		kept = append(kept, s.AttrOr("name", ""), s.AttrOr("value", ""))
-	})
+	kept := ask.confirmFields()
 	answer := b.post("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", f.code("Maren"))...)
 	if answer.status != http.StatusTemporaryRedirect || answer.header.Get("Location") != settingsPath {
 		t.Fatalf("the confirmation answers %d to %q", answer.status, answer.header.Get("Location"))
@@ -216,7 +213,7 @@ func TestPaymentSettings_of_another_shop(t *testing.T) {
 	b.post("/desk/start/passkey", "token", link.Token, "name", "Jonas", "offer", offer, "credential", response).leads("/desk/other/account?done=joined")
 	const address = "/desk/other/payment-settings"
 	fields := with(b.get(address).want(http.StatusOK, "Tolerance", "Storefront").entered(), "storefront", "on")
-	b.post(address, without(fields, "languages", "de", "en")...).leads(address + "?done=payment-settings")
+	b.post(address, keepOnly(fields, "languages", "de", "en")...).leads(address + "?done=payment-settings")
 	other, err := f.storage.Merchant(t.Context(), "other")
 	if diff := cmp.Diff(merchant.Choices{"storefront": "on", "languages": "de en"}, other.Choices); err != nil || diff != "" {
 		t.Errorf("error %v, choices of the other shop (-want +got):\n%s", err, diff)
@@ -254,7 +251,7 @@ func TestPaymentSettings_methods_need_a_wallet(t *testing.T) {
 	fields := b.get(settingsPath).entered()
 	f.must(f.storage.CreateWallet(t.Context(), merchant.Wallet{ID: "wlt", MerchantID: shop, Mode: merchant.Live, Asset: "BTC", Key: "key", Counter: "key", CreatedAt: f.clock.Now()}))
 	f.clock.Advance(time.Second)
-	b.post(settingsPath, with(fields, "method-LTC", "1")...).want(http.StatusUnprocessableEntity, "Payment methods must contain one for which the shop has a wallet.")
+	b.post(settingsPath, with(fields, "method-LTC", "1")...).want(http.StatusUnprocessableEntity, "Payment methods must contain a method for which the shop has a wallet.")
 	b.post(settingsPath, with(fields, "method-LTC", "1", "method-BTC", "2")...).leads(settingsPath + "?done=payment-settings")
 	if got := f.choices()["payment_methods"]; got != "LTC BTC" {
 		t.Errorf("got %q", got)

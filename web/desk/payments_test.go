@@ -219,6 +219,46 @@ func TestPayments_search_back(t *testing.T) {
 	b.get("/desk/shop/payments?mode=test&state=waiting&source=link:prints").want(http.StatusOK, "1 payment found since", "1042")
 }
 
+// A searched text keeps the meaning with which payments were found, and a further meaning begins with its newest
+// payment.
+func TestPayments_search_pages(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	inv := f.testSales.sell(shop, "none", "10.00")
+	for _, statement := range []string{
+		`CREATE TABLE made AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2400)
+			SELECT invoices.* FROM invoices, n WHERE id = '` + inv.ID + `'`,
+		// the newest 30 have the reference 77; half of those below have the order 77, and the others are expired
+		"UPDATE made SET id = printf('c%031d', rowid), created_at = created_at - rowid, order_id = '77', status = 'created'",
+		"UPDATE made SET order_id = '78', status = 'expired' WHERE rowid % 2 = 1",
+		"UPDATE made SET order_id = '', reference = '77', status = 'expired' WHERE rowid <= 30",
+		"INSERT INTO invoices SELECT * FROM made",
+	} {
+		storagetest.Exec(t, f.database, statement)
+	}
+	// No order 77 is expired: the search for it ends before the list, and the references follow from the newest.
+	page := b.get("/desk/shop/payments?mode=test&state=expired&q=77").want(http.StatusOK, "Search further back")
+	page = b.get(page.find(".pager a").AttrOr("href", "")).want(http.StatusOK, "25 payments, newest first")
+	if got := page.find(".rows tbody tr").First().Find("a").AttrOr("href", ""); !strings.HasSuffix(got, "/c"+strings.Repeat("0", 30)+"1") {
+		t.Errorf("the references begin with %q", got)
+	}
+	b.get(page.find(".pager a").AttrOr("href", "")).want(http.StatusOK, "5 payments, newest first")
+	// All orders 77 that wait are listed, and then no references.
+	page = b.get("/desk/shop/payments?mode=test&q=77").want(http.StatusOK, "25 payments, newest first")
+	n := 25
+	for older := page.find(".pager a").AttrOr("href", ""); older != ""; older = page.find(".pager a").AttrOr("href", "") {
+		page = b.get(older)
+		if page.status != http.StatusOK {
+			t.Fatalf("%s answers %d", older, page.status)
+		}
+		n += page.find(".rows tbody tr").Length()
+	}
+	if n != 1185 {
+		t.Errorf("the pages have %d payments, want the 1185 with the order", n)
+	}
+}
+
 func TestPayment(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -269,8 +309,8 @@ func TestPayment_late(t *testing.T) {
 	b.get("/desk/shop/payments?mode=test&state=attention").want(http.StatusOK, "1 payment, newest first")
 }
 
-// Odd values of the list's query are refused or find nothing.
-func TestPayments_with_odd_queries(t *testing.T) {
+// Malformed values of the list's query are refused or find nothing.
+func TestPayments_with_malformed_queries(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -13,8 +13,8 @@ import (
 	"chequer/internal/money"
 )
 
-// sells adds a product to the shop.
-func (f *fixture) sells(slug, name, price string) merchant.Product {
+// addProduct adds a product to the shop.
+func (f *fixture) addProduct(slug, name, price string) merchant.Product {
 	f.t.Helper()
 	p, err := f.products.Create(f.t.Context(), merchant.Product{
 		Slug: slug, MerchantID: shop, Mode: merchant.Live, Name: name, Price: money.MustParse(price, money.EUR),
@@ -123,7 +123,7 @@ func TestProducts_refuse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	coffee := f.sells("coffee", "Filter coffee", "3.50")
+	coffee := f.addProduct("coffee", "Filter coffee", "3.50")
 	valid := with(b.get("/desk/shop/products/new").fields("edit"), "name", "Tea", "slug", "tea", "price", "2.50", "description", "Green", "max_quantity", "7")
 	edit := b.get("/desk/shop/products/coffee/edit").fields("edit")
 	for name, tt := range map[string]struct{ field, value, want string }{
@@ -137,7 +137,7 @@ func TestProducts_refuse(t *testing.T) {
 		"unknown question":  {"ask_note", "perhaps", "Ask for a note must be no, optional or required."},
 		"slug in use":       {"slug", "coffee", "Error: Slug is in use already."},
 		"slug with capital": {"slug", "Tea", "Error: Slug must have 1 to 64 letters a to z, digits and hyphens."},
-		"NUL":               {"description", "a\x01b", "Error: Description must not contain the invisible character U+0001."},
+		"control character": {"description", "a\x01b", "Error: Description must not contain the invisible character U+0001."},
 	} {
 		answer := b.post("/desk/shop/products/new", with(valid, tt.field, tt.value)...).want(http.StatusUnprocessableEntity, "Nothing was saved.")
 		if got := answer.fault(tt.field); got != tt.want {
@@ -160,7 +160,7 @@ func TestProducts_refuse(t *testing.T) {
 		t.Errorf("%d products, error %v, want 1", len(all), err)
 	}
 	for i := range merchant.MaxProducts - 1 {
-		f.sells("more-"+strings.Repeat("x", i%50)+string(rune('a'+i%26))+string(rune('a'+i/26)), "More", "1.00")
+		f.addProduct("more-"+strings.Repeat("x", i%50)+string(rune('a'+i%26))+string(rune('a'+i/26)), "More", "1.00")
 	}
 	b.post("/desk/shop/products/new", valid...).want(http.StatusUnprocessableEntity, "The shop has 200 products, which is the maximum.")
 }
@@ -171,7 +171,7 @@ func TestProducts_stale(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b, tove := f.owner(), f.as("Tove", account.Manager)
-	p := f.sells("coffee", "Filter coffee", "3.50")
+	p := f.addProduct("coffee", "Filter coffee", "3.50")
 	at := "/desk/shop/products/coffee"
 	edit, ask := b.get(at+"/edit"), b.get(at+"/remove")
 	tove.post(at+"/edit", with(tove.get(at+"/edit").fields("edit"), "price", "4", "description", "From Kenya")...).leads(at + "/edit?done=product-changed")
@@ -210,7 +210,7 @@ func TestProducts_of_other_modes_and_shops(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	f.sells("coffee", "Filter coffee", "3.50")
+	f.addProduct("coffee", "Filter coffee", "3.50")
 	form := b.get("/desk/shop/products/new?mode=test").want(http.StatusOK, "Test payments. No real money moves.")
 	b.post("/desk/shop/products/new?mode=test", with(form.fields("edit"), "name", "Tea", "price", "1", "active", "")...).leads("/desk/shop/products/tea/edit?done=product-added")
 	f.checkProduct(merchant.Product{

@@ -17,8 +17,8 @@ const (
 	staffAddress   = "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"
 )
 
-// asks gives the shopper's refund address.
-func (s *testSales) asks(inv *invoice.Invoice) {
+// giveRefundAddress gives the shopper's refund address.
+func (s *testSales) giveRefundAddress(inv *invoice.Invoice) {
 	s.fixture.t.Helper()
 	_, err := s.SetRefundAddress(s.fixture.t.Context(), inv.ID, "shopper", "BTC", shopperAddress)
 	s.fixture.must(err)
@@ -39,7 +39,7 @@ func TestRefund(t *testing.T) {
 	f.owner()
 	b := f.as("Tove", account.Manager)
 	inv := f.testSales.lateSale("1047", "0.00099")
-	f.testSales.asks(inv)
+	f.testSales.giveRefundAddress(inv)
 	at := "/desk/shop/payments/" + inv.ID
 	b.get(at).want(http.StatusOK, "Accept as paid…", "Prepare refund", "Decline refund…")
 	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1047: Late", "Accept as paid…")
@@ -151,7 +151,7 @@ func TestRefund_in_euro(t *testing.T) {
 	f := newFixture(t)
 	b := f.owner()
 	inv := f.testSales.lateSale("1047", "0.00099")
-	f.testSales.asks(inv)
+	f.testSales.giveRefundAddress(inv)
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
 	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "fiat:BTC", "part", "40")...).leads(at + "?done=refund-ready")
 	b.get(at).want(http.StatusOK, "0.0005 BTC", "The rate is held until")
@@ -180,7 +180,7 @@ func TestRefund_asks_for_the_address(t *testing.T) {
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
 	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).leads(at + "?done=refund-asked")
 	b.get(at).want(http.StatusOK, "Waits for the shopper’s address", "/invoice/"+inv.ID)
-	f.testSales.asks(inv)
+	f.testSales.giveRefundAddress(inv)
 	b.get(at).want(http.StatusOK, "Pay this from your wallet", "entered by the shopper")
 }
 
@@ -191,7 +191,7 @@ func TestRefund_by_two_accounts_at_once(t *testing.T) {
 	maren := f.owner()
 	tove := f.as("Tove", account.Manager)
 	inv := f.testSales.lateSale("1047", "0.00099")
-	f.testSales.asks(inv)
+	f.testSales.giveRefundAddress(inv)
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
 	var group sync.WaitGroup
 	statuses := make([]int, 2)
@@ -211,7 +211,7 @@ func TestRefund_of_a_reorganised_payment(t *testing.T) {
 	f := newFixture(t)
 	b := f.owner()
 	inv := f.testSales.lateSale("1047", "0.00099")
-	f.testSales.asks(inv)
+	f.testSales.giveRefundAddress(inv)
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
 	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).leads(at + "?done=refund-ready")
 	f.must(f.testSales.net.Reorganise(t.Context(), []string{f.testSales.reload(inv).Transfers[0].Tx}))
@@ -229,7 +229,7 @@ func TestDecline(t *testing.T) {
 	inv := f.testSales.lateSale("1047", "0.00099")
 	at := "/desk/shop/payments/" + inv.ID
 	b.get(at+"/decline").want(http.StatusConflict, "The invoice does not allow this now.")
-	f.testSales.asks(inv)
+	f.testSales.giveRefundAddress(inv)
 	ask := b.get(at+"/decline").want(http.StatusOK, "Decline the refund of 1047?", "refund.declined is sent to your shop.", "Optional. Stored with the invoice and in the audit log.")
 	b.send(at+"/decline", "version", ask.version(), "reason", strings.Repeat("a", 501)).want(http.StatusUnprocessableEntity, "The reason has more than 500 bytes")
 	b.send(at+"/decline", "version", ask.version(), "reason", "the goods were not returned").leads(at + "?done=declined")
@@ -254,7 +254,7 @@ func TestKeep(t *testing.T) {
 	b.send(at+"/release", "version", undo.version()).leads(at + "?done=released")
 	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1032: Overpaid", "Refund €8.00")
 	b.get(at+"/refund").want(http.StatusOK, "0.0001 BTC, the surplus")
-	f.testSales.asks(inv)
+	f.testSales.giveRefundAddress(inv)
 	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1032: Refund requested", "Prepare refund")
 	b.get(at).want(http.StatusOK, "The shopper entered a refund address", "For 0.0001 BTC: "+shopperAddress, "Keep the surplus…", "Decline refund…")
 	b.get(at+"/release").want(http.StatusConflict, "The invoice does not allow this now.")
@@ -272,7 +272,7 @@ func TestRefunds(t *testing.T) {
 		f.testSales.expire()
 		f.must(f.testSales.net.Confirm(t.Context(), []string{f.testSales.pay(inv, "0.001")}))
 		f.testSales.step()
-		f.testSales.asks(inv)
+		f.testSales.giveRefundAddress(inv)
 	}
 	page := reader.get("/desk/shop/refunds?mode=test").want(http.StatusOK, "of shop", "0.001 BTC", "€80.00", "Requested", "By the shopper")
 	if at := page.find("tbody a").AttrOr("href", ""); strings.HasSuffix(at, "/refund") {

@@ -20,18 +20,19 @@ import (
 	"chequer/internal/report"
 )
 
-// reportStorage is the storage of the reports, which may fail after the first page of an export.
+// reportStorage is the storage of the reports. With an error in failure, an export reads a first page of made-up
+// lines, and the error at the second.
 type reportStorage struct {
 	report.Storage
-	fails error
+	failure error
 }
 
 func (s *reportStorage) PaidLines(ctx context.Context, merchantID string, mode invoice.Mode, from, until time.Time, after report.Position, limit int) ([]invoice.ExportLine, error) {
 	switch {
-	case s.fails == nil:
+	case s.failure == nil:
 		return s.Storage.PaidLines(ctx, merchantID, mode, from, until, after, limit)
 	case after != (report.Position{}):
-		return nil, s.fails
+		return nil, s.failure
 	}
 	price := money.MustParse("40", money.EUR)
 	zero := money.Zero(money.EUR)
@@ -43,9 +44,9 @@ func (s *reportStorage) PaidLines(ctx context.Context, merchantID string, mode i
 	return lines, nil
 }
 
-// sold has payments of three days in two months: 40.00 on 27 November, 80.00 and 20.00 on 4 December, and
-// one that the tolerance made paid. It returns a session of a bookkeeper.
-func (f *fixture) sold() *browser {
+// salesOfTwoMonths creates paid invoices of the shop in two months: 40.00 on 27 November, 80.00 and 20.00 on
+// 4 December. An invoice of another shop and an unpaid one must not be counted. It returns a session of a bookkeeper.
+func (f *fixture) salesOfTwoMonths() *browser {
 	f.t.Helper()
 	f.owner()
 	s := f.testSales
@@ -61,7 +62,7 @@ func (f *fixture) sold() *browser {
 func TestReports(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	b := f.sold()
+	b := f.salesOfTwoMonths()
 	const at = "/desk/shop/reports?mode=test"
 	page := b.get(at).want(http.StatusOK, "1 Dec 2026 to 31 Dec 2026 By the day of payment. Compared to 1 Nov 2026 to 4 Nov 2026.")
 	if got, want := page.totals(), "Received €100.00 €0.00 in the period before Payments 2 0 in the period before Prices €100.00 Not received €0.00 accepted, or within the tolerance"; got != want {
@@ -105,7 +106,7 @@ func TestReports_names_sources(t *testing.T) {
 	f.must(err)
 	bar, err := f.terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
 	f.must(err)
-	soap := f.sells("soap", "Olive soap", "80.00")
+	soap := f.addProduct("soap", "Olive soap", "80.00")
 	for _, tt := range []struct {
 		by, name, detail string
 		origin           invoice.OriginKind
@@ -147,20 +148,20 @@ func TestReports_refuses(t *testing.T) {
 			t.Errorf("%s: %s", query, page.text())
 		}
 		if !strings.HasPrefix(query, "by=") {
-			b.get("/desk/shop/reports/export?"+query).want(http.StatusBadRequest, "")
+			b.get("/desk/shop/reports/export?" + query).want(http.StatusBadRequest)
 		}
 	}
 	if page := b.get("/desk/shop/reports?period=days&from=2026-11-30&to=2026-11-01"); page.find("input[name=from]").AttrOr("value", "") != "2026-11-30" {
 		t.Errorf("the first day is not kept: %s", page.body)
 	}
-	b.get("/desk/shop/reports/export?format=xml").want(http.StatusBadRequest, "")
+	b.get("/desk/shop/reports/export?format=xml").want(http.StatusBadRequest)
 }
 
 // The file has the invoices of the report, and its sums are those of the report.
 func TestReports_export(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	b := f.sold()
+	b := f.salesOfTwoMonths()
 	form := b.get("/desk/shop/reports?mode=test&period=2026-12").want(http.StatusOK, "The file has the 2 invoices").find(`form[action$="/export"]`)
 	query := "?"
 	form.Find("input").Each(func(_ int, s *selection) { query += s.AttrOr("name", "") + "=" + s.AttrOr("value", "") + "&" })
@@ -188,13 +189,13 @@ func TestReports_export(t *testing.T) {
 	}
 }
 
-// An export that fails after it has begun ends the connection, so that no client takes the part for the
-// whole, with and without compression.
+// An export that fails after it has begun ends the connection, so that no client takes a part for the
+// whole file, with and without compression.
 func TestReports_export_interrupted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	f.reports.fails = errors.New("disk on fire")
+	f.reports.failure = errors.New("disk on fire")
 	server := httptest.NewServer(f.desk)
 	defer server.Close()
 	for _, encoding := range []string{"identity", "gzip"} {

@@ -39,8 +39,8 @@ var (
 	auditors    = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
 )
 
-// table is the access of every route. A new route needs a row here.
-var table = map[string]access{
+// routeAccess maps every route to the callers that it admits. A new route needs a row here.
+var routeAccess = map[string]access{
 	"GET /desk":                                             anyone,
 	"GET /desk/":                                            anyone,
 	"GET /desk/signin":                                      anyone,
@@ -168,8 +168,8 @@ var table = map[string]access{
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(table)), routesOf(t, f.desk)); diff != "" {
-		t.Fatalf("routes (-table +router):\n%s", diff)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(routeAccess)), routesOf(t, f.desk)); diff != "" {
+		t.Fatalf("routes (-routeAccess +router):\n%s", diff)
 	}
 	team := f.team()
 	forms := map[account.Role]string{}
@@ -186,8 +186,8 @@ func TestRoutes(t *testing.T) {
 		if stale {
 			f.clock.Advance(11 * time.Minute)
 		}
-		for _, route := range slices.Sorted(maps.Keys(table)) {
-			want := table[route]
+		for _, route := range slices.Sorted(maps.Keys(routeAccess)) {
+			want := routeAccess[route]
 			if want.roles == nil || strings.HasSuffix(route, "/sessions/end") && stale {
 				continue
 			}
@@ -210,7 +210,7 @@ func TestRoutes(t *testing.T) {
 			}
 		}
 	}
-	for route, want := range table {
+	for route, want := range routeAccess {
 		if want.roles == nil || !strings.Contains(route, ":shop") {
 			continue
 		}

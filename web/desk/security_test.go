@@ -93,7 +93,7 @@ func TestStolenSession(t *testing.T) {
 	f.must(err)
 	before := f.actions()
 	var guarded int
-	for route, want := range table {
+	for route, want := range routeAccess {
 		method, path, _ := strings.Cut(route, " ")
 		if !want.confirm || method != http.MethodPost {
 			continue
@@ -124,17 +124,14 @@ func TestStolenSession(t *testing.T) {
 	}
 }
 
-// An action that needs a confirmation waits in its page, and is done after it.
+// An action that needs a confirmed sign-in waits in the page that asks for the confirmation, and is done after it.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.ownerByPassword()
 	f.clock.Advance(11 * time.Minute)
 	asked := b.send("/desk/shop/accounts/invite", "role", "bookkeeper").want(http.StatusForbidden, "Confirm it’s you")
-	fields := []string{}
-	asked.find(`form[action="/desk/shop/confirm"] input[type=hidden]`).Each(func(_ int, s *selection) {
-		fields = append(fields, s.AttrOr("name", ""), s.AttrOr("value", ""))
-	})
+	fields := asked.confirmFields()
 	b.post("/desk/shop/confirm", append(fields, "confirm-password", password, "confirm-code", "000000")...).want(http.StatusUnprocessableEntity, "Name, password or code is wrong.")
 	f.clock.Advance(time.Minute)
 	done := b.post("/desk/shop/confirm", append(fields, "confirm-password", password, "confirm-code", f.code("Maren"))...)

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/account"
 )
 
-// A form that is sent twice creates one thing, and both answers are the same: the second click of a double click
+// A form that is sent twice creates one object, and both answers are the same: the second click of a double click
 // is the one whose answer a browser shows.
 func TestForms_sent_twice(t *testing.T) {
 	t.Parallel()

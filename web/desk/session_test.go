@@ -85,7 +85,7 @@ func TestSession_is_new_after_sign_in(t *testing.T) {
 	former.get("/desk/shop/account").want(http.StatusOK, "This session")
 }
 
-// After signing out, a copied cookie is worthless, and the back button finds no stored page.
+// After signing out, a copied cookie opens no page, and the back button finds no stored page.
 func TestSignOut(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -19,9 +19,8 @@ func TestPayments_of_a_source(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	test := func(link *merchant.Link) { link.Mode = merchant.Test }
-	f.opens("prints", test)
-	p := f.sells("coffee", "Filter coffee", "3.50")
+	f.opens("prints", func(link *merchant.Link) { link.Mode = merchant.Test })
+	p := f.addProduct("coffee", "Filter coffee", "3.50")
 	bar, err := f.terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
 	f.must(err)
 	f.testSales.sell(shop, "link", "3.50")
@@ -48,9 +47,9 @@ func TestPayments_of_a_source(t *testing.T) {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}
 	}
-	states := b.get("/desk/shop/payments?source=product:tea").find(`.pick a`).AttrOr("href", "")
-	if u, err := url.Parse(states); err != nil || u.Query().Get("source") != "product:tea" {
-		t.Errorf("the list of states leads to %s, error %v, which has no source", states, err)
+	stateLink := b.get("/desk/shop/payments?source=product:tea").find(`.pick a`).AttrOr("href", "")
+	if u, err := url.Parse(stateLink); err != nil || u.Query().Get("source") != "product:tea" {
+		t.Errorf("the first state leads to %s, error %v, which has no source", stateLink, err)
 	}
 	for _, wrong := range []string{"source=nothing", "source=:tea", "source=nothing:tea", "source=product:" + url.QueryEscape("\x00")} {
 		if text := b.get("/desk/shop/payments?"+wrong).want(http.StatusUnprocessableEntity, "There is no such origin.").text(); strings.Contains(text, "other product") {

@@ -9,8 +9,8 @@ import (
 	"chequer/internal/account"
 )
 
-// The first run by password and code: the link is used up by the form that creates the account, and
-// by nothing before it.
+// On the first run with a password and a code, only the form that creates the account uses up the link. The pages
+// before it can be opened several times.
 func TestFirst_run(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -9,13 +9,13 @@ import (
 	"chequer/internal/merchant"
 )
 
-// The page builds the code for a link and for a product, with the text of the account or with its own.
+// The page builds the code for a link and for a product, with a text that the account enters or with the default text.
 func TestStorefront(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
 	b.get("/desk/shop/storefront").want(http.StatusOK, "https://shop.example/shop").want(http.StatusOK, "Off. The setting CHEQUER_STOREFRONT turns it on.").want(http.StatusOK, "There is no checkout link and no product on sale.")
-	f.sells("print", "Fjord & <Co>", "64.00")
+	f.addProduct("print", "Fjord & <Co>", "64.00")
 	f.opens("coffee", nil)
 	f.opens("tips", func(link *merchant.Link) { link.Amount = "" })
 	f.opens("test", func(link *merchant.Link) { link.Mode = merchant.Test })
@@ -46,13 +46,13 @@ func TestStorefront(t *testing.T) {
 	}
 }
 
-// An item that is not in the list and a text that is no line are refused at their fields.
+// An item that is not in the list and a text that is not one line are refused at their fields.
 func TestStorefront_refuse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
 	f.opens("coffee", nil)
-	p := f.sells("print", "Fjord", "64.00")
+	p := f.addProduct("print", "Fjord", "64.00")
 	_, err := f.products.Change(t.Context(), shop, p.Mode, p.Slug, func(p *merchant.Product) error { p.Active = false; return nil })
 	f.must(err)
 	f.opens("foreign", func(link *merchant.Link) { link.MerchantID = "other" })

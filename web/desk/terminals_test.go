@@ -10,7 +10,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-// A manager adds a terminal, reads its address once, and removes it: the address then works no more.
+// A manager adds a terminal, reads its address once, and removes it: the address then stops working.
 func TestTerminals(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -10,8 +10,8 @@ import (
 	"chequer/internal/merchant"
 )
 
-// The account keys of the wallet "abandon … about" with the first and the fifteenth address of one, and the first
-// of the other.
+// Two account keys of the wallet "abandon … about" with addresses of them: zpub84at0 is the receiving address of index
+// 0 of zpub84, zpub84at19 that of index 19, and ypub49at0 that of index 0 of ypub49. recovery is the phrase itself.
 const (
 	zpub84     = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs"
 	zpub84at0  = "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu"
@@ -32,6 +32,16 @@ func (f *fixture) activeWallet() (active merchant.Wallet) {
 		}
 	}
 	return active
+}
+
+// confirmFields returns the hidden fields of the form that confirms a sign-in, with the form token and with the fields of
+// the action that waits.
+func (p page) confirmFields() (fields []string) {
+	p.t.Helper()
+	p.find(`form[action="/desk/shop/confirm"] input[type=hidden]`).Each(func(_ int, s *selection) {
+		fields = append(fields, s.AttrOr("name", ""), s.AttrOr("value", ""))
+	})
+	return fields
 }
 
 // hidden returns the fields of a page's form, without the form token.

@@ -22,8 +22,8 @@ func (f *fixture) webhook(shopID string) merchant.Endpoint {
 	return e
 }
 
-// read returns an endpoint as it is stored.
-func (f *fixture) read(e merchant.Endpoint) merchant.Endpoint {
+// reloadEndpoint returns an endpoint as it is stored.
+func (f *fixture) reloadEndpoint(e merchant.Endpoint) merchant.Endpoint {
 	f.t.Helper()
 	stored, err := f.endpoints.Endpoint(f.t.Context(), e.MerchantID, e.ID)
 	f.must(err)
@@ -102,7 +102,7 @@ func TestWebhooks_refused_form(t *testing.T) {
 		}
 		b.send(path, "version", e.Revision()).want(http.StatusUnprocessableEntity, "The URL must be")
 	}
-	if got := f.read(e); got.URL != hook || len(got.Events) != 0 {
+	if got := f.reloadEndpoint(e); got.URL != hook || len(got.Events) != 0 {
 		t.Errorf("a refused form changed the endpoint to %+v", got)
 	}
 	for i := 1; i < merchant.MaxEndpoints; i++ {
@@ -132,7 +132,7 @@ func TestWebhooks_change(t *testing.T) {
 	if got := conflict.find("#url").AttrOr("value", ""); got != "https://shop.example/late" || conflict.find("#event-error").Length() != 0 {
 		t.Errorf("the form after a conflict has the URL %q, or marks equal events", got)
 	}
-	if got := f.read(e); got.URL != "https://shop.example/new" || strings.Join(got.Events, "") != "invoice.paid" || got.Paused {
+	if got := f.reloadEndpoint(e); got.URL != "https://shop.example/new" || strings.Join(got.Events, "") != "invoice.paid" || got.Paused {
 		t.Errorf("stored %+v", got)
 	}
 
@@ -140,7 +140,7 @@ func TestWebhooks_change(t *testing.T) {
 	b.get(at+"/finish").want(http.StatusConflict, "The webhook does not allow this now.")
 	b.get(at+"/rotate").want(http.StatusOK, "Rotate the secret?")
 	answer := b.send(at+"/rotate").want(http.StatusOK, "The next secret")
-	next := f.read(e)
+	next := f.reloadEndpoint(e)
 	if got := answer.find("#secret-0").Text() + " " + answer.find("#secret-1").Text(); !next.Rotating() || got != next.NextKey+" "+next.NextSecret {
 		t.Errorf("the page shows %q, want the next key and its secret", got)
 	}
@@ -150,7 +150,7 @@ func TestWebhooks_change(t *testing.T) {
 	b.get(at).want(http.StatusOK, "Next key "+next.NextKey)
 	b.get(at+"/finish").want(http.StatusOK, "A shop that still has the old secret refuses every event.")
 	b.send(at + "/finish").leads(at + "?done=finished")
-	if got := f.read(e); got.Rotating() || got.Secret != next.NextSecret {
+	if got := f.reloadEndpoint(e); got.Rotating() || got.Secret != next.NextSecret {
 		t.Error("the rotation is not finished")
 	}
 
@@ -165,7 +165,7 @@ func TestWebhooks_change(t *testing.T) {
 	}
 }
 
-// Webhooks and deliveries of another shop do not exist, and unknown changes neither.
+// Webhooks and deliveries of another shop are not found, nor are unknown changes.
 func TestWebhooks_of_another_shop(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -190,8 +190,8 @@ func TestWebhooks_of_another_shop(t *testing.T) {
 	}
 }
 
-// The page of a webhook lists its deliveries by state, page by page, and one delivery with its attempts, which is
-// sent again.
+// The page of a webhook lists its deliveries by state, in several pages. The page of a delivery lists its attempts, and
+// sends it again.
 func TestWebhooks_deliveries(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -246,7 +246,7 @@ func TestWebhooks_deliveries(t *testing.T) {
 	f.attempt(e, 500)
 	b.get(test).want(http.StatusOK, "1. Status 500")
 	b.send(at + "/pause").leads(at + "?done=paused")
-	b.send(at+"/retry").want(http.StatusConflict, "")
+	b.send(at + "/retry").want(http.StatusConflict)
 	b.get(test).want(http.StatusOK, "The webhook is paused. The event is sent after it is resumed.")
 }
 

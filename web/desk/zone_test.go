@@ -12,7 +12,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-// inZone changes the time zone of a shop.
+// inZone sets the time zone of a shop.
 func (f *fixture) inZone(shopID, name string) {
 	f.t.Helper()
 	_, err := f.settings.Change(f.t.Context(), shopID, "", merchant.Choices{merchant.SettingTimeZone: name})

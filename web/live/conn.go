@@ -7,29 +7,30 @@ import (
 	"time"
 )
 
-// WriteWait is the time that a browser may take to accept a text.
+// WriteWait is the time that writing a text to a browser may take.
 const WriteWait = 30 * time.Second
 
 // maxIgnored is the number of bytes that a browser may send during a stream. A browser sends none.
 const maxIgnored = 4 << 10
 
-// past is a deadline that makes a Read return.
+// past is a deadline that makes a Read return at once.
 var past = time.Unix(1, 0)
 
-// Serve writes the stream to a connection, beginning with a text that Next returned, in a goroutine of
-// its own: the only one that the stream has. It then closes the connection and calls Leave.
+// Serve starts a goroutine, the only one of the stream, that writes the stream to a connection, beginning with a
+// text that Next returned. The goroutine then closes the connection and calls Leave.
 func (v *Viewer) Serve(conn net.Conn, text *Text, last bool) {
-	v.wakeBy(func() { _ = conn.SetReadDeadline(past) })
+	v.setInterrupt(func() { _ = conn.SetReadDeadline(past) })
 	go v.serve(conn, text, last)
 }
 
-// wakeBy replaces the way in which the goroutine of the stream learns that a message is waiting.
-func (v *Viewer) wakeBy(wake func()) {
+// setInterrupt makes wake call a function instead of sending to the channel. It calls the function if take has a
+// result already.
+func (v *Viewer) setInterrupt(interrupt func()) {
 	v.hub.mu.Lock()
 	defer v.hub.mu.Unlock()
-	v.interrupt, v.ready = wake, nil
+	v.interrupt, v.ready = interrupt, nil
 	if v.next != nil || v.isEnded {
-		wake()
+		interrupt()
 	}
 }
 
@@ -52,14 +53,14 @@ func (v *Viewer) serve(conn net.Conn, text *Text, last bool) {
 	_ = write(conn, e.End())
 }
 
-// input reads the data that a browser sends during a stream.
+// input reads and ignores the bytes that a browser sends during a stream.
 type input struct {
 	conn  net.Conn
 	total int // bytes read
 }
 
-// wait returns true after a wake-up, and false if the browser closed the connection or sent more than
-// maxIgnored bytes: reading without a limit would use the processor as long as the stream lasts.
+// wait waits for a wake-up. It returns false if the browser closed the connection or sent more than maxIgnored
+// bytes, because reading without a limit would use the processor as long as the stream lasts.
 func (in *input) wait() bool {
 	var ignored [16]byte
 	for in.total <= maxIgnored {
@@ -72,8 +73,9 @@ func (in *input) wait() bool {
 	return false
 }
 
-// await waits for the next text. It returns false if the stream ends because of the browser: see input.wait.
-// It reads, and a wake-up interrupts the read by a deadline, so that one goroutine waits for both.
+// await waits for the next text. ok is false if the browser ends the stream: see input.wait. await reads from the
+// connection, and a wake-up interrupts the read by a deadline, so that one goroutine waits for the browser and for
+// texts.
 func (v *Viewer) await(in *input) (text *Text, last, ok bool) {
 	for {
 		if !in.wait() {

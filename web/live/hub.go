@@ -1,4 +1,4 @@
-// Package live tells the viewers of invoices' pages about changes. All viewers of one invoice share one
+// Package live streams the changes of invoices' pages to their viewers. All viewers of one invoice share one
 // subscription to its changes, and a changed page is rendered and compressed once per language.
 package live
 
@@ -11,10 +11,11 @@ import (
 )
 
 const (
-	// beatSlots is the number of seconds between two heartbeats of a stream. A heartbeat keeps proxies
-	// from closing a silent stream, and proves to the page that the stream is open.
+	// beatSlots is the number of seconds between two heartbeats of a stream. Each viewer has a slot, the second
+	// of its heartbeat. A heartbeat keeps proxies from closing a silent stream, and shows the page that the stream
+	// is open.
 	beatSlots = 20
-	// lifetime is the longest life of a stream. The browser of an open page connects again.
+	// lifetime is the longest life of a stream. A browser that still shows the page then connects again.
 	lifetime = 10 * time.Minute
 	// readTimeout is the time that the state of an invoice may take to be read and rendered.
 	readTimeout = 15 * time.Second
@@ -47,7 +48,7 @@ type State struct {
 	Number   int64         // the invoice's version, as Watch reports it
 	Final    bool          // the page will not change any more
 	Language string        // code of the invoice's own language; empty if it has none
-	Expires  time.Duration // time until the page changes without a new version of the invoice; 0 if it does not
+	Expires  time.Duration // time until the page changes without a new version of the invoice; 0 if it changes only with one
 	// Render returns the live part of the page.
 	Render func(context.Context, Variant) (string, error)
 }
@@ -55,10 +56,10 @@ type State struct {
 // Variant selects one of the pages of a state.
 type Variant struct {
 	Language string // its code
-	Asked    bool   // the page's address names the language
+	Explicit bool   // the page's address names the language
 }
 
-// Hub tells viewers about changes. It is safe for concurrent use.
+// Hub streams the changes of pages to their viewers. It is safe for concurrent use.
 type Hub struct {
 	source Source
 	log    *slog.Logger
@@ -69,12 +70,11 @@ type Hub struct {
 	limits  *limits
 	closed  bool
 	topics  map[string]*topic
-	queue   []*topic // that must be read
-	workers int      // goroutines that read them
-	// beats holds the viewers by the second of their heartbeat. clock runs while there are viewers.
-	beats  [beatSlots]map[*Viewer]struct{}
-	second int
-	clock  *time.Timer
+	queue   []*topic                        // topics that must be read
+	workers int                             // number of goroutines that read the topics of the queue
+	beats   [beatSlots]map[*Viewer]struct{} // viewers by their slot
+	second  int                             // number of calls of beat, which selects the slot
+	clock   *time.Timer                     // calls beat every second while there are viewers; otherwise nil
 }
 
 // New returns a hub without viewers.
@@ -106,7 +106,7 @@ func (h *Hub) Close() {
 func (h *Hub) Join(id string, r Request) (*Viewer, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	release, ok := h.limits.open(r.Address)
+	release, ok := h.limits.acquire(r.Address)
 	if !ok {
 		return nil, false
 	}
@@ -121,7 +121,7 @@ func (h *Hub) Join(id string, r Request) (*Viewer, bool) {
 	return v, true
 }
 
-// topic returns the topic of an invoice, and makes it if there is none.
+// topic returns the topic of an invoice, and creates it if there is none.
 func (h *Hub) topic(id string) *topic {
 	t, ok := h.topics[id]
 	if !ok {
@@ -132,7 +132,7 @@ func (h *Hub) topic(id string) *topic {
 	return t
 }
 
-// leave removes a viewer, and the topic of its invoice if there is no other.
+// leave removes a viewer. It also removes the topic of the invoice if that has no other viewer.
 func (h *Hub) leave(v *Viewer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -146,7 +146,7 @@ func (h *Hub) leave(v *Viewer) {
 	}
 }
 
-// remove ends the subscription and the timer of a topic.
+// remove removes a topic, ends its subscription and stops its timer. It stops the clock if no topic is left.
 func (h *Hub) remove(t *topic) {
 	if t.removed {
 		return
@@ -161,14 +161,14 @@ func (h *Hub) remove(t *topic) {
 	}
 }
 
-// startClock makes beat run every second, unless it does already.
+// startClock starts the clock unless it runs already.
 func (h *Hub) startClock() {
 	if h.clock == nil {
 		h.clock = time.AfterFunc(time.Second, h.beat)
 	}
 }
 
-// beat sends a heartbeat to the viewers of this second, or ends their streams after their lifetime.
+// beat sends a heartbeat to the viewers of the next slot, or ends their streams after their lifetime.
 func (h *Hub) beat() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -51,7 +51,7 @@ func (s *source) state(number int64) live.State {
 	}}
 }
 
-// change sets the state of an invoice and tells its watcher.
+// change sets the state of an invoice and calls its watcher.
 func (s *source) change(id string, state live.State) {
 	s.mu.Lock()
 	s.states[id] = state
@@ -91,8 +91,8 @@ func (s *source) Watch(id string, changed func(int64)) (cancel func()) {
 
 func (s *source) IsGone(err error) bool { return errors.Is(err, errGone) }
 
-// want compares the numbers of reads, rendered pages and watches.
-func (s *source) want(t *testing.T, reads, rendered, watches int) {
+// wantCounts compares the numbers of reads, rendered pages and watches.
+func (s *source) wantCounts(t *testing.T, reads, rendered, watches int) {
 	t.Helper()
 	synctest.Wait()
 	s.mu.Lock()
@@ -176,7 +176,7 @@ func (r *reader) pages() (pages []string) {
 	return pages
 }
 
-func (r *reader) want(t *testing.T, pages ...string) {
+func (r *reader) wantPages(t *testing.T, pages ...string) {
 	t.Helper()
 	if diff := cmp.Diff(pages, r.pages()); diff != "" {
 		t.Errorf("pages (-want +got):\n%s", diff)
@@ -193,33 +193,33 @@ func TestHub_renders_a_change_once_for_all_viewers_of_a_language(t *testing.T) {
 			r := live.Request{Shown: "v1", Fallback: []string{"de", "en"}[i%2], Gzip: i%3 == 0}
 			readers = append(readers, read(t, h, "a", r, 0))
 		}
-		s.want(t, 1, 0, 1)
+		s.wantCounts(t, 1, 0, 1)
 		s.change("a", s.state(2))
-		s.want(t, 2, 2, 1)
+		s.wantCounts(t, 2, 2, 1)
 		for i, b := range readers {
 			if i%3 == 0 {
 				continue // compressed, see below
 			}
-			b.want(t, "v2 in "+[]string{"de", "en"}[i%2])
+			b.wantPages(t, "v2 in "+[]string{"de", "en"}[i%2])
 		}
-		if got := plain(t, readers[0].got()); got != "retry: 3000\n\nevent: page\nid: v2\ndata: v2 in de\n\n" {
+		if got := decompress(t, readers[0].got()); got != "retry: 3000\n\nevent: page\nid: v2\ndata: v2 in de\n\n" {
 			t.Errorf("the compressed stream is %q", got)
 		}
-		s.changed("a", 2) // a repeated hint
-		s.want(t, 2, 2, 1)
+		s.repeatHint("a", 2) // a repeated hint
+		s.wantCounts(t, 2, 2, 1)
 	})
 }
 
-// changed repeats a hint.
-func (s *source) changed(id string, version int64) {
+// repeatHint calls the watcher of an invoice without a change.
+func (s *source) repeatHint(id string, version int64) {
 	s.mu.Lock()
 	changed := s.watches[id]
 	s.mu.Unlock()
 	changed(version)
 }
 
-// plain decompresses a stream, which may be incomplete.
-func plain(t *testing.T, text string) string {
+// decompress decompresses a stream, which may be incomplete.
+func decompress(t *testing.T, text string) string {
 	t.Helper()
 	r, err := gzip.NewReader(strings.NewReader(text))
 	if err != nil {
@@ -240,13 +240,13 @@ func TestHub_reads_nothing_while_nothing_changes(t *testing.T) {
 		a := read(t, h, "a", live.Request{Shown: "v1"}, 0)
 		read(t, h, "b", live.Request{Shown: "v1"}, 0)
 		time.Sleep(5*time.Minute + time.Second)
-		s.want(t, 2, 0, 2)
+		s.wantCounts(t, 2, 0, 2)
 		if got := strings.Count(a.got(), "event: beat\ndata\n\n"); got != 15 {
 			t.Errorf("%d heartbeats in five minutes, want 15", got)
 		}
 		time.Sleep(5 * time.Minute)
 		<-a.done
-		s.want(t, 2, 0, 0)
+		s.wantCounts(t, 2, 0, 0)
 	})
 }
 
@@ -256,13 +256,13 @@ func TestHub_ends_the_watch_with_the_last_viewer(t *testing.T) {
 		s := newSource("a")
 		h := newHub(t, s)
 		first, second := read(t, h, "a", live.Request{}, 0), read(t, h, "a", live.Request{}, 0)
-		s.want(t, 2, 2, 1) // the second came after the first was told, and no page is kept
+		s.wantCounts(t, 2, 2, 1) // the second joined after the page was sent to the first, and the hub keeps no page
 		first.cancel()
-		s.want(t, 2, 2, 1)
+		s.wantCounts(t, 2, 2, 1)
 		second.cancel()
-		s.want(t, 2, 2, 0)
+		s.wantCounts(t, 2, 2, 0)
 		read(t, h, "a", live.Request{Shown: "v1"}, 0)
-		s.want(t, 3, 2, 1)
+		s.wantCounts(t, 3, 2, 1)
 	})
 }
 
@@ -277,9 +277,9 @@ func TestHub_viewers_that_join_together_share_a_read(t *testing.T) {
 			readers = append(readers, read(t, h, "a", live.Request{Fallback: "en"}, 0))
 		}
 		time.Sleep(time.Second)
-		s.want(t, 1, 1, 1)
+		s.wantCounts(t, 1, 1, 1)
 		for _, b := range readers {
-			b.want(t, "v1 in en")
+			b.wantPages(t, "v1 in en")
 		}
 	})
 }
@@ -296,10 +296,10 @@ func TestHub_slow_browser_delays_no_other(t *testing.T) {
 			s.change("a", s.state(number+2))
 			synctest.Wait()
 		}
-		fast.want(t, "v2 in en", "v3 in en", "v4 in en")
-		slow.want(t, "v1 in en")
+		fast.wantPages(t, "v2 in en", "v3 in en", "v4 in en")
+		slow.wantPages(t, "v1 in en")
 		time.Sleep(time.Minute)
-		slow.want(t, "v1 in en", "v4 in en")
+		slow.wantPages(t, "v1 in en", "v4 in en")
 	})
 }
 
@@ -314,7 +314,7 @@ func TestHub_change_during_a_read_is_not_lost(t *testing.T) {
 		s.mu.Unlock()
 		s.change("a", s.state(2))
 		time.Sleep(time.Second / 2)
-		s.change("a", s.state(3)) // the read that runs returns the state before
+		s.change("a", s.state(3)) // the present read returns the earlier state
 		time.Sleep(2 * time.Second)
 		if got := b.pages(); got[len(got)-1] != "v3 in en" {
 			t.Errorf("pages %q, want v3 last", got)
@@ -334,7 +334,7 @@ func TestHub_ends_streams_of_a_final_page(t *testing.T) {
 		s.change("a", last)
 		<-b.done
 		<-compressed.done
-		b.want(t, "v2 in en")
+		b.wantPages(t, "v2 in en")
 		decompressed, err := gzip.NewReader(bytes.NewReader([]byte(compressed.got())))
 		if err != nil {
 			t.Fatal(err)
@@ -346,7 +346,7 @@ func TestHub_ends_streams_of_a_final_page(t *testing.T) {
 		if b := read(t, h, "a", live.Request{Shown: "v2"}, 0); !errors.Is(b.err, live.ErrShown) {
 			t.Errorf("a browser with the final page gets %v, want ErrShown", b.err)
 		}
-		s.want(t, 3, 1, 0)
+		s.wantCounts(t, 3, 1, 0)
 	})
 }
 
@@ -364,10 +364,10 @@ func TestHub_reads_a_page_that_expires(t *testing.T) {
 		s.states["a"] = expired
 		s.mu.Unlock()
 		time.Sleep(12*time.Second - 1)
-		b.want(t)
-		s.want(t, 1, 0, 1)
+		b.wantPages(t)
+		s.wantCounts(t, 1, 0, 1)
 		time.Sleep(time.Nanosecond)
-		b.want(t, "v2 in en")
+		b.wantPages(t, "v2 in en")
 	})
 }
 
@@ -379,26 +379,26 @@ func TestHub_errors(t *testing.T) {
 		if b := read(t, h, "nosuch", live.Request{}, 0); !errors.Is(b.err, errGone) {
 			t.Errorf("an unknown invoice: %v, want %v", b.err, errGone)
 		}
-		s.want(t, 1, 0, 0)
+		s.wantCounts(t, 1, 0, 0)
 		b := read(t, h, "a", live.Request{Shown: "v1", Fallback: "en"}, 0)
 		s.mu.Lock()
 		s.err = errors.New("storage is unavailable")
 		s.mu.Unlock()
 		s.change("a", s.state(2))
 		time.Sleep(5 * time.Second / 2)
-		s.want(t, 5, 0, 1) // one more each second
-		b.want(t)
+		s.wantCounts(t, 5, 0, 1) // two more reads, one second apart
+		b.wantPages(t)
 		s.mu.Lock()
 		s.err = nil
 		s.mu.Unlock()
 		time.Sleep(time.Second)
-		b.want(t, "v2 in en")
+		b.wantPages(t, "v2 in en")
 		failing := s.state(3)
 		failing.Render = func(context.Context, live.Variant) (string, error) { panic("a fault of a template") }
 		s.change("a", failing)
-		s.want(t, 7, 1, 1)
+		s.wantCounts(t, 7, 1, 1)
 		s.change("a", s.state(4))
-		b.want(t, "v2 in en", "v4 in en")
+		b.wantPages(t, "v2 in en", "v4 in en")
 	})
 }
 
@@ -412,15 +412,15 @@ func TestClose_ends_all_streams(t *testing.T) {
 		for _, b := range readers {
 			<-b.done
 		}
-		s.want(t, 3, 2, 0)
+		s.wantCounts(t, 3, 2, 0)
 		if b := read(t, h, "a", live.Request{}, 0); !errors.Is(b.err, live.ErrClosed) {
 			t.Errorf("after Close: %v, want ErrClosed", b.err)
 		}
 	})
 }
 
-// The language in the address of the page is preferred to that of the invoice, and this to the
-// browser's.
+// The language in the address of the page is preferred to that of the invoice, which is preferred to that of the
+// browser.
 func TestHub_chooses_the_language(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -432,8 +432,8 @@ func TestHub_chooses_the_language(t *testing.T) {
 		for _, tt := range []struct{ id, requested, fallback, want string }{
 			{"plain", "", "en", "v1 in en"}, {"plain", "fr", "en", "v1 in fr"}, {"own", "", "en", "v1 in de"}, {"own", "fr", "en", "v1 in fr"},
 		} {
-			b := read(t, h, tt.id, live.Request{Asked: tt.requested, Fallback: tt.fallback}, 0)
-			b.want(t, tt.want)
+			b := read(t, h, tt.id, live.Request{Language: tt.requested, Fallback: tt.fallback}, 0)
+			b.wantPages(t, tt.want)
 		}
 	})
 }

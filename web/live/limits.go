@@ -21,15 +21,15 @@ func newLimits(l Limits) *limits {
 	return &limits{Limits: l, perNetwork: map[string]int{}, perBlock: map[string]int{}}
 }
 
-// open counts a caller's stream. ok is false if a limit is reached. The caller calls release when the
-// stream ends.
-func (l *limits) open(address string) (release func(), ok bool) {
+// acquire counts a stream of a caller with an IP address. ok is false if a limit is reached. release must be called
+// when the stream ends.
+func (l *limits) acquire(address string) (release func(), ok bool) {
 	network, blocks := caller.Network(address), caller.Blocks(address)
 	if l.total >= l.Total || l.perNetwork[network] >= l.PerNetwork {
 		return nil, false
 	}
 	for _, block := range blocks {
-		if l.perBlock[block.Prefix] >= block.Of(l.Total) {
+		if l.perBlock[block.Prefix] >= block.ShareOf(l.Total) {
 			return nil, false
 		}
 	}
@@ -43,14 +43,14 @@ func (l *limits) open(address string) (release func(), ok bool) {
 
 func (l *limits) release(network string, blocks []caller.Block) {
 	l.total--
-	countDown(l.perNetwork, network)
+	decrement(l.perNetwork, network)
 	for _, block := range blocks {
-		countDown(l.perBlock, block.Prefix)
+		decrement(l.perBlock, block.Prefix)
 	}
 }
 
-// countDown subtracts one from a count, and deletes the count when it is zero.
-func countDown(counts map[string]int, name string) {
+// decrement subtracts one from a count, and deletes the count when it is zero.
+func decrement(counts map[string]int, name string) {
 	if counts[name]--; counts[name] == 0 {
 		delete(counts, name)
 	}

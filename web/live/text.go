@@ -13,12 +13,12 @@ import (
 // Text is a part of an event stream. All viewers share it; it is immutable.
 type Text struct {
 	plain   []byte
-	deflate []byte // plain as whole blocks that do not refer to text before them; nil if no viewer accepts it
+	deflate []byte // plain as DEFLATE blocks that do not refer to earlier text; nil if no viewer accepts it
 }
 
 var (
 	emptyText = newText("", true)
-	// beatText is a heartbeat. It is an event and no comment, so that the script of the page notices
+	// beatText is a heartbeat. It is an event, not a comment of the stream, so that the script of the page notices
 	// when heartbeats stop.
 	beatText = newText("event: beat\ndata\n\n", true)
 	// retryText tells the browser how many milliseconds to wait before it connects again.
@@ -45,11 +45,11 @@ func newText(plain string, compressed bool) *Text {
 	return t
 }
 
-// CompressionLevel gives pages one percent larger than those of the standard library's default level in a
-// tenth of the time.
+// CompressionLevel is the level at which pages are compressed. They are one percent larger than at the default
+// level of the standard library, and compressing takes a tenth of the time.
 const CompressionLevel = 6
 
-// compressors holds compressors for reuse: each takes most of a megabyte.
+// compressors holds compressors for reuse, because each takes most of a megabyte.
 var compressors = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, CompressionLevel)
 	if err != nil {
@@ -58,7 +58,8 @@ var compressors = sync.Pool{New: func() any {
 	return w
 }}
 
-// deflated returns whole blocks with a text, which any other blocks can precede and follow.
+// deflated returns a text as DEFLATE blocks. They do not refer to earlier blocks and end at a byte boundary, so
+// that the blocks of several texts can be joined. See RFC 1951, section 3.2.3.
 func deflated(text []byte) []byte {
 	w := compressors.Get().(*flate.Writer)
 	defer compressors.Put(w)
@@ -74,8 +75,8 @@ func deflated(text []byte) []byte {
 type Encoder struct {
 	gzip   bool
 	begun  bool
-	sum    uint32 // checksum and size of the plain text, for the trailer
-	length uint32
+	sum    uint32 // checksum of the plain text, for the trailer
+	length uint32 // of the plain text in bytes, modulo 2^32, for the trailer
 }
 
 // NewEncoder returns an encoder that compresses with gzip if compress is true.
@@ -113,11 +114,12 @@ func (e *Encoder) Encode(t *Text) [][]byte {
 	return parts
 }
 
-// End returns the part that ends the stream: an empty last block, the checksum and the size.
+// End returns the part that ends a compressed stream: an empty last block, the checksum and the size. See RFC 1952,
+// section 2.3.1. It returns nil for a stream that is not compressed or has not begun.
 func (e *Encoder) End() []byte {
 	if !e.gzip || !e.begun {
 		return nil
 	}
-	end := []byte{3, 0}
-	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(end, e.sum), e.length)
+	emptyLastBlock := []byte{3, 0}
+	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(emptyLastBlock, e.sum), e.length)
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// topic is an invoice with viewers. Its fields are protected by the mutex of the hub. It holds no
-// state and no rendered page between changes.
+// topic is an invoice with viewers. Its fields are protected by the mutex of the hub. To save memory, it holds no
+// State and no rendered page between changes.
 type topic struct {
 	hub     *Hub
 	id      string
@@ -16,16 +16,18 @@ type topic struct {
 	unwatch func()
 	removed bool
 
-	version   string // that was read last; empty before the first
-	number    int64
-	final     bool
-	own       string      // code of the invoice's language
-	scheduled bool        // it is in the queue, or a worker reads it
-	readAgain bool        // it must be read once more
-	timer     *time.Timer // reads it when its page expires, or after an error
+	// The values of the State that was read last. version is empty before the first reading.
+	version  string
+	number   int64
+	final    bool
+	language string
+
+	scheduled bool        // the topic is in the queue, or a worker reads it
+	readAgain bool        // the topic must be read once more after the present reading
+	timer     *time.Timer // reads the topic when its page expires, or after an error
 }
 
-// add adds a viewer. The topic is read unless the viewer shows its version.
+// add adds a viewer. The topic is read unless the viewer shows the version that was read last.
 func (t *topic) add(v *Viewer) {
 	v.topic = t
 	t.viewers[v] = struct{}{}
@@ -33,7 +35,7 @@ func (t *topic) add(v *Viewer) {
 		v.open(t)
 		return
 	}
-	t.read()
+	t.scheduleRead()
 }
 
 // changed is called when the invoice may have changed.
@@ -42,12 +44,12 @@ func (t *topic) changed(version int64) {
 	defer t.hub.mu.Unlock()
 	if version == 0 || version != t.number {
 		t.readAgain = t.scheduled
-		t.read()
+		t.scheduleRead()
 	}
 }
 
-// read makes a worker read the topic.
-func (t *topic) read() {
+// scheduleRead makes a worker read the topic.
+func (t *topic) scheduleRead() {
 	if t.scheduled || t.removed {
 		return
 	}
@@ -68,7 +70,7 @@ func (t *topic) stopTimer() {
 	}
 }
 
-// refresh reads the topic and tells its viewers, until it has not changed meanwhile.
+// refresh reads the topic and updates its viewers, and repeats this while the invoice changes during the reading.
 func (t *topic) refresh() {
 	ctx, cancel := context.WithTimeout(t.hub.ctx, readTimeout)
 	defer cancel()
@@ -76,7 +78,7 @@ func (t *topic) refresh() {
 	}
 }
 
-// update reads the topic once and tells its viewers.
+// update reads the topic once and updates its viewers. It returns a panic of Source or Render as an error.
 func (t *topic) update(ctx context.Context) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -90,7 +92,9 @@ func (t *topic) update(ctx context.Context) (err error) {
 	return t.sendState(ctx, state)
 }
 
-// finishReading ends a reading. It reports whether the topic must be read again at once.
+// finishReading ends a reading that returned err. It reports whether the topic must be read again at once. After an
+// error of the first reading, or if the invoice is gone, the streams end. After another error, the topic is read again
+// after retryInterval.
 func (t *topic) finishReading(err error) bool {
 	t.hub.mu.Lock()
 	defer t.hub.mu.Unlock()
@@ -112,7 +116,8 @@ func (t *topic) finishReading(err error) bool {
 	return false
 }
 
-// hasUnopened reports whether a viewer joined after the last of the others received the state.
+// hasUnopened reports whether the stream of a viewer has neither begun nor ended: the viewer joined after the state
+// was sent.
 func (t *topic) hasUnopened() bool {
 	for v := range t.viewers {
 		if !v.opened && !v.isEnded {
@@ -125,10 +130,10 @@ func (t *topic) hasUnopened() bool {
 // sendState sends a state to the viewers that show another version. Viewers that join meanwhile get the
 // same state.
 func (t *topic) sendState(ctx context.Context, state State) error {
-	t.note(state)
+	t.record(state)
 	rendered := map[Variant]*Text{}
 	for {
-		variant, found := t.next(state, rendered)
+		variant, found := t.sendRendered(state, rendered)
 		if !found {
 			return nil
 		}
@@ -140,23 +145,23 @@ func (t *topic) sendState(ctx context.Context, state State) error {
 	}
 }
 
-// note records a state.
-func (t *topic) note(state State) {
+// record records a state that was read, and plans the reading at its expiry.
+func (t *topic) record(state State) {
 	t.hub.mu.Lock()
 	defer t.hub.mu.Unlock()
 	if t.removed {
 		return
 	}
-	t.version, t.number, t.final, t.own = state.Version, state.Number, state.Final, state.Language
+	t.version, t.number, t.final, t.language = state.Version, state.Number, state.Final, state.Language
 	t.stopTimer()
 	if state.Expires > 0 {
 		t.readAfter(state.Expires)
 	}
 }
 
-// next sends the rendered pages to the viewers that need them. It returns a variant that a viewer
-// needs and that is not rendered.
-func (t *topic) next(state State, rendered map[Variant]*Text) (missing Variant, found bool) {
+// sendRendered sends the rendered pages to the viewers that need them. It returns a variant that a viewer
+// needs and that is not rendered; found is false if there is none.
+func (t *topic) sendRendered(state State, rendered map[Variant]*Text) (missing Variant, found bool) {
 	t.hub.mu.Lock()
 	defer t.hub.mu.Unlock()
 	for v := range t.viewers {

@@ -9,9 +9,9 @@ import (
 // Request holds the parameters of a viewer's request.
 type Request struct {
 	Address  string // the caller's address, for the limits
-	Shown    string // version that the browser shows
-	Asked    string // code of the language in the address of the page; empty if there is none
-	Fallback string // code of the language of the page of an invoice without a language
+	Shown    string // version that the browser shows; empty if it is not known
+	Language string // code of the language that the address of the page names; empty if it names none
+	Fallback string // code of the language of the page if neither its address nor the invoice has a language
 	Gzip     bool   // the browser accepts gzip
 }
 
@@ -24,16 +24,16 @@ type Viewer struct {
 	release   func()
 	expiresAt time.Time
 	slot      int           // second of its heartbeat
-	ready     chan struct{} // receives a value when there is something to take; nil if interrupt is set
-	// interrupt is called when there is something to take. It does not block.
+	ready     chan struct{} // receives a value when take has a result; nil if interrupt is set
+	// interrupt is called when take has a result. It does not block.
 	interrupt func()
 
 	opened  bool   // the stream has begun
 	shown   string // version that the browser shows, or that was sent to it
-	next    *Text
-	last    bool // the stream ends after next
-	isEnded bool // the stream ends now
-	err     error
+	next    *Text  // not taken yet; nil if there is none
+	last    bool   // the stream ends after next
+	isEnded bool   // the stream ends now
+	err     error  // the reason for which it ends; nil after its lifetime
 }
 
 // Next waits for the next text of the stream. An empty Text only begins the stream. last reports
@@ -51,7 +51,7 @@ func (v *Viewer) Next(ctx context.Context) (text *Text, last bool, err error) {
 			return text, last, nil
 		case last:
 			return nil, true, v.err
-		} // a text that replaced another was taken with it
+		} // an earlier wake-up took the text that this one announced
 	}
 }
 
@@ -72,13 +72,13 @@ func (v *Viewer) Leave() { v.hub.leave(v) }
 
 // variant returns the variant of the page for the viewer.
 func (v *Viewer) variant(t *topic) Variant {
-	if v.request.Asked != "" {
-		return Variant{v.request.Asked, true}
+	if v.request.Language != "" {
+		return Variant{v.request.Language, true}
 	}
-	return Variant{cmp.Or(t.own, v.request.Fallback), false}
+	return Variant{cmp.Or(t.language, v.request.Fallback), false}
 }
 
-// open begins the stream of a viewer that shows the present version.
+// open begins the stream of a viewer that shows the present version, or ends it if that version is final.
 func (v *Viewer) open(t *topic) {
 	switch {
 	case v.opened:
@@ -90,8 +90,7 @@ func (v *Viewer) open(t *topic) {
 	}
 }
 
-// queueText makes Next return a text, which replaces one that was not taken yet. A heartbeat replaces
-// nothing.
+// queueText makes Next return a text. The text replaces a text that was not taken yet, unless it is a heartbeat.
 func (v *Viewer) queueText(text *Text) {
 	if v.next == nil || text != beatText {
 		v.next = text
@@ -108,6 +107,7 @@ func (v *Viewer) end(err error) {
 	v.wake()
 }
 
+// wake tells the goroutine of the stream that take has a result.
 func (v *Viewer) wake() {
 	if v.interrupt != nil {
 		v.interrupt()

@@ -7,18 +7,18 @@ import (
 	"chequer/views"
 )
 
-// Checkout returns the page of a checkout link, whose address ends in end: "/slug" or "?query".
-func (f Frame) Checkout(link api.CheckoutLink, end string, typed Typed, problem *Problem) views.Checkout {
+// Checkout returns the page of a checkout link, whose address ends with suffix: "/slug" or "?query".
+func (f Frame) Checkout(link api.CheckoutLink, suffix string, typed Typed, problem *Problem) views.Checkout {
 	page := views.Checkout{
-		Page: f.Page("", link.MerchantName, "store.css"), Form: f.form("/order/pay"+end, link.FiatCurrency, typed, problem),
+		Page: f.Page("", link.MerchantName, "store.css"), Form: f.form("/order/pay"+suffix, link.FiatCurrency, typed, problem),
 		Description: printable(link.Description), Order: printable(link.OrderID),
 	}
 	page.Title = f.Text("pay.title", "Shop", page.Shop)
 	f.addLanguageLink(&page.Page)
 	f.allowFrame(&page.Page)
 	if link.Amount != "" {
-		if strings.HasPrefix(end, "/") {
-			page.Shown = views.Shown{Amount: link.Amount, Currency: link.FiatCurrency}
+		if strings.HasPrefix(suffix, "/") { // the merchant may change the price of a link with a slug
+			page.Shown = views.ShownPrice{Amount: link.Amount, Currency: link.FiatCurrency}
 		}
 		page.Price = f.Fiat(link.Amount, link.FiatCurrency)
 		if page.Error != "" { // the page has no field for the amount
@@ -35,7 +35,7 @@ func (f Frame) Checkout(link api.CheckoutLink, end string, typed Typed, problem 
 	if link.Mode == "test" {
 		page.TestNotice = f.Text("test.link")
 	}
-	page.Title = f.title(page.Title, problem)
+	page.Title = f.errorTitle(page.Title, problem)
 	return page
 }
 

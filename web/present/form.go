@@ -9,9 +9,10 @@ import (
 	"chequer/views"
 )
 
+// amountPattern matches a typed amount with at most two decimals, after a point or a comma.
 var amountPattern = regexp.MustCompile(`^[0-9]{1,7}([.,][0-9]{1,2})?$`)
 
-// amountLabels maps currencies to the text of the field's label. The text for other currencies is
+// amountLabels maps currencies to the key of the text of the field's label. The key for other currencies is
 // form.amount.other.
 var amountLabels = map[string]string{"EUR": "form.amount.euro", "USD": "form.amount.dollar"}
 
@@ -30,7 +31,7 @@ type Problem struct {
 }
 
 // ReadAmount returns the typed amount with a decimal point, or the problem with the typed values. It refuses
-// a thousands separator, because as a decimal point it would result in another price.
+// a thousands separator, because the amount would be wrong if the separator were read as a decimal point.
 func ReadAmount(r Reader, typed Typed) (amount string, problem *Problem) {
 	amount = strings.Replace(typed.Amount, ",", ".", 1)
 	switch {
@@ -51,7 +52,7 @@ func ReadAmount(r Reader, typed Typed) (amount string, problem *Problem) {
 	return amount, nil
 }
 
-// form returns a form for an amount in a currency.
+// form returns a form for an amount in a currency, which posts to the path action below the base path.
 func (f Frame) form(action, currency string, typed Typed, problem *Problem) views.Form {
 	label := f.Text("form.amount.other", "Currency", currency)
 	if id, known := amountLabels[currency]; known {
@@ -60,7 +61,7 @@ func (f Frame) form(action, currency string, typed Typed, problem *Problem) view
 	form := views.Form{Action: f.WithLanguage(f.Path(action)), Token: typed.Token, Amount: typed.Amount, Label: label, Sign: f.FiatSign(currency)}
 	switch {
 	case problem == nil:
-	case problem.Status == 0:
+	case problem.Status == 0: // the typed amount is invalid
 		form.Error = problem.Text
 	default:
 		form.Fault = problem.Text
@@ -68,8 +69,8 @@ func (f Frame) form(action, currency string, typed Typed, problem *Problem) view
 	return form
 }
 
-// title returns the title of a page. If there is a problem, the title begins with the word for an error.
-func (f Frame) title(title string, problem *Problem) string {
+// errorTitle returns the title of a page. If there is a problem, the title begins with the word for an error.
+func (f Frame) errorTitle(title string, problem *Problem) string {
 	if problem == nil {
 		return title
 	}
@@ -80,7 +81,7 @@ func (f Frame) title(title string, problem *Problem) string {
 // and hasTexts whether the form has fields for a reference and a note.
 func (f Frame) StorefrontForm(typed Typed, problem *Problem, hasProducts, hasTexts bool) views.Storefront {
 	page := views.Storefront{Page: f.Page("", "", "store.css"), Form: f.form("/order"+f.Root, f.Currency, typed, problem), Demo: f.Demo}
-	page.Title = f.title(f.Text("pay.title", "Shop", page.Shop), problem)
+	page.Title = f.errorTitle(f.Text("pay.title", "Shop", page.Shop), problem)
 	f.addLanguageLink(&page.Page)
 	if hasProducts {
 		page.Products = views.Link{Text: f.Text("product.see"), URL: f.WithLanguage(f.ShopPath("/shop"))}

@@ -9,19 +9,19 @@ import (
 	"chequer/views"
 )
 
-// Frame holds what a page is rendered with besides its content. The zero Theme is the default theme.
+// Frame holds the values, other than its content, that a page is rendered from. The zero Theme is the default theme.
 type Frame struct {
 	*Site
 	Reader
 	Theme        Theme
 	Multilingual bool   // the reader may choose a language
-	WithAmount   bool   // the page of an invoice shows the code with the amount of the method that it opens
-	Query        string // of the page's address, for the link to the choice of languages
+	WithAmount   bool   // the page of an invoice shows the QR code with the amount for the method that it opens
+	Query        string // query of the page's address, for the link to the choice of languages
 	Now          time.Time
 }
 
-// Page returns a page of a merchant with the style sheet that has the given name. merchant is empty if the
-// content of the page does not name a merchant.
+// Page returns a page with a style sheet of the given name. merchant is the merchant's name, or "" if the content of
+// the page does not name a merchant.
 func (f Frame) Page(title, merchant, sheet string) views.Page {
 	page := views.Page{
 		Language: f.Language, Title: title, Shop: f.shop(merchant), Style: f.sheet(sheet), Icon: f.Path(static.Path("icon.svg")),
@@ -58,8 +58,7 @@ func (f Frame) allowFrame(page *views.Page) {
 	}
 }
 
-// merchant returns the name of an invoice's merchant: the name in the theme or, without one, the given
-// name.
+// merchant returns the name of the merchant: that in the theme or, if the theme has none, the given name.
 func (f Frame) merchant(name string) string {
 	if f.Theme.Name != "" {
 		return f.Theme.Name

@@ -13,8 +13,8 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-// in returns the frame of pages in a language.
-func in(l *locale.Language) present.Frame {
+// frameIn returns the frame of pages in a language.
+func frameIn(l *locale.Language) present.Frame {
 	return frame(func(f *present.Frame) { f.Reader = present.Reader{Language: l} })
 }
 
@@ -28,7 +28,7 @@ func TestMethod_names_bridged_versions_in_every_language(t *testing.T) {
 	for _, l := range locale.All().List() {
 		t.Run(l.Code, func(t *testing.T) {
 			t.Parallel()
-			warning := func(id string) string { return text(showIn(t, in(l), invoices[id]).Find(".m2 .note.warn")) }
+			warning := func(id string) string { return text(showIn(t, frameIn(l), invoices[id]).Find(".m2 .note.warn")) }
 			plain := warning("none")
 			for id, want := range map[string]string{"one": "EURbC", "more": "EURbC, EURC.e"} {
 				added, found := strings.CutPrefix(warning(id), plain)
@@ -51,7 +51,7 @@ func TestPages_in_German_have_no_English_text(t *testing.T) {
 		r := presenttest.Invoice("abc")
 		r.MerchantName, r.Description, r.URLSuccess, r.URLFailure, r.Mode = "Atelier Nord", "", "https://laden.example/", "https://laden.example/", "test"
 		tt.change(&r)
-		doc := showIn(t, in(locale.All().Choose("de")), r)
+		doc := showIn(t, frameIn(locale.All().Choose("de")), r)
 		texts := doc.Text()
 		doc.Find("[aria-label], [data-say], [data-said], [data-title], [data-held]").Each(func(_ int, e *goquery.Selection) {
 			for _, name := range []string{"aria-label", "data-say", "data-said", "data-title", "data-held"} {
@@ -69,7 +69,7 @@ func TestPages_in_German_have_no_English_text(t *testing.T) {
 // Copied amounts have the form that wallets parse, in every language.
 func TestAmounts_are_copied_in_the_form_of_wallets(t *testing.T) {
 	t.Parallel()
-	doc := showIn(t, in(locale.All().Choose("de")), presenttest.Invoice("abc"))
+	doc := showIn(t, frameIn(locale.All().Choose("de")), presenttest.Invoice("abc"))
 	got := []string{
 		doc.Find(".due .v").Text(), text(doc.Find(".m1.c")), doc.Find(".m1 code.num").Text(), doc.Find("#m1-amount").AttrOr("data-copy", ""),
 		doc.Find(`section.m2 code.num`).Text(), doc.Find("#m2-amount").AttrOr("data-copy", ""),

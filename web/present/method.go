@@ -10,9 +10,9 @@ import (
 	"chequer/views"
 )
 
-// methods returns every payment method. rest is true if a part of the price has been paid already. A
-// service that implements only the specification returns no names of coins and networks and no payment
-// links. The page then omits them.
+// methods returns every payment method. isRest reports whether a part of the price has been paid already. A
+// service that implements only the specification of the API returns no names of coins and networks and no
+// payment links. The page then omits them.
 func methods(r api.Resource, s pageContext, isRest bool) []views.Method {
 	views.DrawQRs(codeTexts(r))
 	list := make([]views.Method, len(r.PaymentMethods))
@@ -34,6 +34,7 @@ func methods(r api.Resource, s pageContext, isRest bool) []views.Method {
 	return list
 }
 
+// method returns one payment method.
 func method(r api.Resource, m api.PaymentMethod, s pageContext, isRest bool) views.Method {
 	amount := m.DueAmount
 	if amount == "" {
@@ -47,7 +48,7 @@ func method(r api.Resource, m api.PaymentMethod, s pageContext, isRest bool) vie
 		AddressLabel: addressLabel(m, s, isRest), Address: m.Address, AddressParts: views.AddressGroups(m.Address),
 		ContractParts: views.AddressGroups(m.Contract), Request: walletRequest(m, s, amount), App: walletApp(r, m, s, amount),
 	}
-	if unitPrice := price(r, m, s); unitPrice != "" {
+	if unitPrice := unitPriceText(r, m, s); unitPrice != "" {
 		v.Line += " · " + unitPrice
 	}
 	v.Name = v.Label
@@ -58,14 +59,14 @@ func method(r api.Resource, m api.PaymentMethod, s pageContext, isRest bool) vie
 	if isRest {
 		v.AmountLabel = s.Text("method.amount.rest")
 	}
-	drawCodes(&v, m, s, isRest)
+	addCodes(&v, m, s, isRest)
 	return v
 }
 
-// drawCodes chooses the contents of the QR codes. For tokens the code is of the address alone: some
+// addCodes adds the QR codes of a method. For a token, the first code contains the address only, because some
 // wallets send to the first address in a payment link, which is the contract's. The code with the amount
-// is drawn when the reader asks for it, because it has three times the size and takes the most time.
-func drawCodes(v *views.Method, m api.PaymentMethod, s pageContext, isRest bool) {
+// is drawn when the reader asks for it, because it is three times as large and takes the most time to draw.
+func addCodes(v *views.Method, m api.PaymentMethod, s pageContext, isRest bool) {
 	number := s.Decimal(v.Amount)
 	amount := number + " " + v.Unit
 	withAmount := views.Picture{Title: s.Text("qr.pay", "Amount", amount, "Shop", s.shop)}
@@ -75,26 +76,26 @@ func drawCodes(v *views.Method, m api.PaymentMethod, s pageContext, isRest bool)
 	plain := views.Picture{Title: s.Text("qr.bare", "Amount", amount)}
 	switch {
 	case m.AddressCode != "":
-		plain.Code = qr(m.AddressCode)
+		plain.Code = qrCode(m.AddressCode)
 		v.QR, v.Caption = plain, s.Text("qr.bare.caption", "Amount", number)
 		if m.PaymentCode == "" {
 			return
 		}
 		if !s.WithAmount || m.CryptoCurrency != s.method {
-			v.SecondPage = methodLink(s.WithLanguage(s.self)) + m.CryptoCurrency + "&amount=1"
+			v.SecondPage = methodAddressPrefix(s.WithLanguage(s.self)) + m.CryptoCurrency + "&amount=1"
 			return
 		}
-		withAmount.Code = qr(m.PaymentCode)
+		withAmount.Code = qrCode(m.PaymentCode)
 		v.Second, v.SecondTo = withAmount, views.WalletURL(m.PaymentURI)
 	case m.PaymentCode != "":
-		withAmount.Code = qr(m.PaymentCode)
+		withAmount.Code = qrCode(m.PaymentCode)
 		v.QR, v.Caption = withAmount, s.Text("qr.pay.caption", "Coin", v.Label)
 		v.Wallet = views.WalletURL(m.PaymentURI)
 		if isRest {
 			v.Caption = s.Text("qr.rest.caption")
 		}
 	default:
-		plain.Code = qr(m.Address)
+		plain.Code = qrCode(m.Address)
 		v.QR, v.Caption = plain, s.Text("qr.bare.caption", "Amount", number)
 	}
 }
@@ -102,11 +103,12 @@ func drawCodes(v *views.Method, m api.PaymentMethod, s pageContext, isRest bool)
 // DrawCodes draws the QR codes of an invoice's page and caches them for the page.
 func DrawCodes(r api.Resource) {
 	for _, text := range codeTexts(r) {
-		qr(text)
+		qrCode(text)
 	}
 }
 
-// codeTexts returns the texts of the first code of each method. Token methods share an address.
+// codeTexts returns the texts of the first code of each method. The same text occurs once for each token on a
+// shared address.
 func codeTexts(r api.Resource) (texts []string) {
 	for _, m := range r.PaymentMethods {
 		texts = append(texts, cmp.Or(m.AddressCode, m.PaymentCode, m.Address))
@@ -114,9 +116,9 @@ func codeTexts(r api.Resource) (texts []string) {
 	return texts
 }
 
-// qr returns the QR code of a text; empty if the text is too long for one. The page shows the same
-// text in letters.
-func qr(text string) views.QR {
+// qrCode returns the QR code of a text; empty if the text is too long for a QR code. The page also shows the
+// text itself.
+func qrCode(text string) views.QR {
 	if text == "" {
 		return views.QR{}
 	}
@@ -155,7 +157,7 @@ func methodNotes(m api.PaymentMethod, s pageContext, isRest bool) []views.Note {
 	return notes
 }
 
-// methodLabel returns the label of a method's switch: the symbol of a token, the name of a coin.
+// methodLabel returns the label of the control that selects a method: the symbol of a token, or the name of a coin.
 func methodLabel(m api.PaymentMethod) string {
 	if m.Contract == "" && m.Name != "" {
 		return m.Name
@@ -177,7 +179,7 @@ func methodNetwork(r api.Resource, m api.PaymentMethod) string {
 	return ""
 }
 
-// addressLabel returns the label of an address, which names its network or coin. If rest is true, it also
+// addressLabel returns the label of an address, which names its network or coin. If isRest is true, the label also
 // says that the address is the same as before.
 func addressLabel(m api.PaymentMethod, s pageContext, isRest bool) string {
 	switch {
@@ -191,6 +193,7 @@ func addressLabel(m api.PaymentMethod, s pageContext, isRest bool) string {
 	return s.Text("method.address.coin", "Coin", methodLabel(m))
 }
 
+// symbol returns the symbol of a method's asset, such as "BTC".
 func symbol(m api.PaymentMethod) string {
 	if m.Symbol == "" {
 		return m.CryptoCurrency
@@ -217,9 +220,9 @@ func unit(r api.Resource, s pageContext, code string) string {
 	return code
 }
 
-// price returns the price of a coin: "1 BTC = €86,420.00". A service that implements only the
-// specification returns prices in euro and dollars only.
-func price(r api.Resource, m api.PaymentMethod, s pageContext) string {
+// unitPriceText returns the price of one coin: "1 BTC = €86,420.00". A service that implements only the
+// specification of the API returns prices in euro and dollars only.
+func unitPriceText(r api.Resource, m api.PaymentMethod, s pageContext) string {
 	rate := cmp.Or(m.RateClient, map[string]string{"EUR": m.RateEUR, "USD": m.RateUSD}[r.ClientCurrency])
 	if rate == "" {
 		return ""

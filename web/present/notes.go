@@ -6,20 +6,20 @@ import (
 )
 
 // showSetback sets the title and the announcement for a payment that the network dropped or reorganised,
-// or that is in another asset. They say that no money is lost.
+// or that is in an asset that the invoice does not offer. The texts say that no money is lost.
 func showSetback(p *views.Payment, r api.Resource, s pageContext) {
 	kind := state(p.Kind)
 	switch {
 	case hasException(r, api.ExceptionReplaced) && kind == waiting:
-		p.Title = title(s.Text("dropped.title"), s)
+		p.Title = titleWithShop(s.Text("dropped.title"), s)
 		p.Announcement = s.Text("dropped.say")
 	case hasException(r, api.ExceptionReplaced) && kind == partial:
 		p.Announcement = joinSentences(s.Text("dropped.say.part"), p.Announcement)
 	case hasException(r, api.ExceptionWrongAsset) && (kind == waiting || kind == partial):
-		p.Title = title(s.Text("wrong.title"), s)
+		p.Title = titleWithShop(s.Text("wrong.title"), s)
 		p.Announcement = joinSentences(wrongAssetText(r, s), s.Text("wrong.again"), p.Announcement)
 	case hasException(r, api.ExceptionReorged) && (kind == waiting || kind == partial || kind == seen):
-		p.Title = title(s.Text("reorged.title"), s)
+		p.Title = titleWithShop(s.Text("reorged.title"), s)
 		p.Announcement = s.Text("reorged.say")
 	}
 }
@@ -46,7 +46,7 @@ func exceptionNotes(r api.Resource, s pageContext) []views.Note {
 		})
 	}
 	if hasException(r, api.ExceptionOld) {
-		if amounts := received(r, s, older); amounts != "" {
+		if amounts := receivedAmounts(r, s, isOld); amounts != "" {
 			notes = append(notes, views.Note{
 				Kind: "warn", Strong: s.Text("old.note", "Amount", amounts),
 				Text: s.Text("wrong.note", "Shop", s.shop, "Reference", views.Reference(r.ForeignID)),
@@ -67,7 +67,7 @@ func exceptionNotes(r api.Resource, s pageContext) []views.Note {
 // wrongAssetText returns the sentence that names the payments in assets that the invoice does not offer.
 // If the service returned no payments, the sentence names no amount.
 func wrongAssetText(r api.Resource, s pageContext) string {
-	if amounts := received(r, s, wrong); amounts != "" {
+	if amounts := receivedAmounts(r, s, isWrongAsset); amounts != "" {
 		return s.Text("wrong.arrived", "Amount", amounts)
 	}
 	return s.Text("wrong.arrived.unknown")

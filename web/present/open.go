@@ -29,12 +29,12 @@ func showWaiting(p *views.Payment, r api.Resource, s pageContext) {
 
 func showPartial(p *views.Payment, r api.Resource, s pageContext) {
 	due := s.Fiat(r.DueAmount, r.ClientCurrency)
-	p.Title = title(s.Text("partial.title", "Amount", due), s)
+	p.Title = titleWithShop(s.Text("partial.title", "Amount", due), s)
 	p.Due = views.Due{Label: s.Text("due.rest"), Amount: due}
 	p.Heading, p.Open = s.Text("partial.heading"), true
 	p.Meter = views.Meter{
-		Paid: arrived(r), Total: r.ClientAmount,
-		PaidText: s.Fiat(arrived(r), r.ClientCurrency), TotalText: s.Fiat(r.ClientAmount, r.ClientCurrency),
+		Paid: arrivedValue(r), Total: r.ClientAmount,
+		PaidText: s.Fiat(arrivedValue(r), r.ClientCurrency), TotalText: s.Fiat(r.ClientAmount, r.ClientCurrency),
 	}
 	if r.SecondsLeft <= 0 {
 		showPartialEnded(p, r, s, due)
@@ -64,9 +64,9 @@ func showPartialEnded(p *views.Payment, r api.Resource, s pageContext, due strin
 	p.Again = againLink(r, s)
 }
 
-// showEnded fills the page of an invoice whose quote expired, but which is not expired yet.
+// showEnded fills the page of an invoice whose quote expired, but which has not expired itself yet.
 func showEnded(p *views.Payment, r api.Resource, s pageContext) {
-	p.Title = title(s.Text("ended.title"), s)
+	p.Title = titleWithShop(s.Text("ended.title"), s)
 	setQuoteEnd(&p.Due, r, s)
 	p.Heading = s.Text("ended.heading")
 	if isCheckedByHand(r) {
@@ -78,18 +78,18 @@ func showEnded(p *views.Payment, r api.Resource, s pageContext) {
 	p.Again = againLink(r, s)
 	p.Again.Quiet = true
 	p.Requote = requote(r, s)
-	instead := s.Text("ended.unsent.text")
+	unsentText := s.Text("ended.unsent.text")
 	switch {
 	case p.Requote.Action != "":
 		p.Again = quietReturn(r, s)
 		p.Announcement = joinSentences(p.Announcement, s.Text("ended.say.requote"))
-		instead = s.Text("ended.unsent.requote")
+		unsentText = s.Text("ended.unsent.requote")
 	case p.Again.URL != "":
-		instead = s.Text("ended.unsent.again")
+		unsentText = s.Text("ended.unsent.again")
 	}
 	p.Notes = []views.Note{
 		{Strong: s.Text("sent.already"), Text: s.Text("ended.sent.text", "Reference", views.Reference(r.ForeignID))},
-		{Strong: s.Text("ended.unsent"), Text: instead},
+		{Strong: s.Text("ended.unsent"), Text: unsentText},
 	}
 }
 
@@ -102,18 +102,18 @@ func showByHand(p *views.Payment, r api.Resource, s pageContext) {
 }
 
 func showSeen(p *views.Payment, r api.Resource, s pageContext) {
-	p.Title = title(s.Text("seen.title"), s)
-	p.Due = views.Due{Label: s.Text("due.received"), Amount: s.Fiat(sent(r), r.ClientCurrency), Coins: received(r, s, counted)}
+	p.Title = titleWithShop(s.Text("seen.title"), s)
+	p.Due = views.Due{Label: s.Text("due.received"), Amount: s.Fiat(sentValue(r), r.ClientCurrency), Coins: receivedAmounts(r, s, isCounted)}
 	p.Heading, p.Open = s.Text("seen.heading"), true
 	p.Steps = steps(s, "done", "now", "")
 	p.Lead = s.Text("seen.lead")
 	p.Announcement = s.Text("seen.say")
-	if last, ok := slowest(r); ok {
-		confirmations := strconv.Itoa(last.Confirmations)
-		p.Depth = s.Count("seen.depth", last.Required, "Have", confirmations)
-		p.Announcement = s.Count("seen.say.depth", last.Required, "Have", confirmations)
+	if slowest, ok := slowestPayment(r); ok {
+		confirmations := strconv.Itoa(slowest.Confirmations)
+		p.Depth = s.Count("seen.depth", slowest.Required, "Have", confirmations)
+		p.Announcement = s.Count("seen.say.depth", slowest.Required, "Have", confirmations)
 	}
-	p.Facts = payments(r, s, counted)
+	p.Facts = paymentFacts(r, s, isCounted)
 }
 
 // clock returns the end of the quote and the time until then.
@@ -124,7 +124,7 @@ func clock(r api.Resource, s pageContext) views.Clock {
 	}
 }
 
-// setQuoteEnd sets the line that says when the quote expired.
+// setQuoteEnd sets the line with the time at which the quote expired.
 func setQuoteEnd(due *views.Due, r api.Resource, s pageContext) {
 	if end := s.TimeOfDay(r.ExpiredAt, s.Now); end != "" {
 		due.Until = views.Moment{Machine: r.ExpiredAt, Text: end}
@@ -132,6 +132,7 @@ func setQuoteEnd(due *views.Due, r api.Resource, s pageContext) {
 	}
 }
 
+// steps returns the steps of a payment. The state of each step is "done", "now" or empty.
 func steps(s pageContext, wait, seen, confirmed string) []views.Step {
 	return []views.Step{
 		{Text: s.Text("step.waiting"), State: wait}, {Text: s.Text("step.seen"), State: seen}, {Text: s.Text("step.confirmed"), State: confirmed},

@@ -21,11 +21,11 @@ type Order struct {
 	Quantity string
 	OrderID  string
 	Note     string
-	// The values that the page with the form showed.
+	// UnitPrice, Amount and Currency are the values that the page with the form showed. Amount is the total.
 	UnitPrice, Amount, Currency string
 }
 
-// Count returns the typed quantity, or 1 and the problem with it.
+// Count returns the typed quantity, or 1 and the problem with the typed text.
 func (o Order) Count(r Reader) (n int, problem string) {
 	maximum := o.Product.MaxQuantity
 	switch {
@@ -66,7 +66,7 @@ func (o Order) IsComplete(r Reader) bool {
 	return o.problem(r, "order_id") == "" && o.problem(r, "note") == ""
 }
 
-// problem returns the problem with the value of a field.
+// problem returns the problem with the value of the field "order_id" or "note"; empty if it is valid.
 func (o Order) problem(r Reader, name string) string {
 	switch {
 	case name == "order_id" && o.Product.AskOrderID == api.AskRequired && o.OrderID == "":

@@ -16,7 +16,7 @@ import (
 // ReloadInterval is the interval at which a page without a script reloads itself if the shopper asked for it.
 const ReloadInterval = 20 * time.Second
 
-// pageContext holds the data, other than the invoice, with which the page of an invoice is rendered.
+// pageContext holds the values, other than the invoice, that the page of an invoice is rendered from.
 type pageContext struct {
 	Frame
 	page   views.Page
@@ -35,9 +35,9 @@ func (f Frame) Payment(snapshot client.Snapshot, method string, auto bool) views
 	}
 	p := content(r, s)
 	p.Version, p.Status, p.Final = Version(snapshot), r.Status, Final(r)
-	p.Self, p.Stream = s.WithLanguage(s.self), s.WithLanguage(s.stream(p.Version))
-	p.Check = views.Link{Text: s.Text("payment.check"), URL: methodLink(s.WithLanguage(s.self))}
-	periodic := methodLink(s.WithLanguage(s.self + "?auto=1"))
+	p.Self, p.Stream = s.WithLanguage(s.self), s.WithLanguage(s.streamAddress(p.Version))
+	p.Check = views.Link{Text: s.Text("payment.check"), URL: methodAddressPrefix(s.WithLanguage(s.self))}
+	periodic := methodAddressPrefix(s.WithLanguage(s.self + "?auto=1"))
 	if auto {
 		p.Check.URL = periodic
 	} else {
@@ -45,14 +45,14 @@ func (f Frame) Payment(snapshot client.Snapshot, method string, auto bool) views
 	}
 	p.AutoReturn = p.AutoReturn && !s.StayOnPage && !s.Theme.Stay
 	if len(p.Methods) > 0 {
-		p.Proof = proofOf(r, s.self)
+		p.Proof = proofLink(r, s.self)
 	}
 	return p
 }
 
-// stream returns the address of the stream of a page's changes. It names the shop, because the languages of
-// the stream are chosen before the invoice is read.
-func (s pageContext) stream(version string) string {
+// streamAddress returns the address of the stream of a page's changes. It names the shop, because the language of
+// the stream is chosen before the invoice is read.
+func (s pageContext) streamAddress(version string) string {
 	address := s.self + "/live?v=" + version
 	if s.ShopID != "" {
 		address += "&shop=" + s.ShopID
@@ -69,15 +69,15 @@ func (f Frame) paymentFrame(r api.Resource) views.Page {
 	if paysOnEVM(r) {
 		script = "wallet"
 	}
-	if page.Frame != "" { // one script has fewer bytes than two
+	if page.Frame != "" { // payframed.js and walletframed.js contain frame.js: one script has fewer bytes than two
 		script, page.Frame = script+"framed", ""
 	}
 	page.Script = f.Path(static.Path(script + ".js"))
 	return page
 }
 
-// methodLink returns an address of the page to which the code of a method can be appended.
-func methodLink(address string) string {
+// methodAddressPrefix returns an address of the page to which the code of a method can be appended.
+func methodAddressPrefix(address string) string {
 	if strings.Contains(address, "?") {
 		return address + "&m="
 	}
@@ -101,7 +101,7 @@ func Version(snapshot client.Snapshot) string {
 // Final reports whether the page of an invoice will not change any more: the invoice is declined, or it is
 // paid and no payment waits for confirmations.
 func Final(r api.Resource) bool {
-	switch stateOf(r) {
+	switch pageState(r) {
 	case declined:
 		return true
 	case paid, overpaid:
@@ -117,13 +117,13 @@ var invalidVersionChars = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 // content returns the content of an invoice's page. Every fact comes from the resource. The page
 // omits facts that the service omits.
 func content(r api.Resource, s pageContext) views.Payment {
-	kind, price := stateOf(r), s.Fiat(r.ClientAmount, r.ClientCurrency)
+	kind, price := pageState(r), s.Fiat(r.ClientAmount, r.ClientCurrency)
 	p := views.Payment{
 		Page:     s.page,
 		Kind:     string(kind),
 		Key:      strings.Join(append([]string{string(kind), r.DueAmount}, r.Exceptions...), " "),
 		Turn:     paymentTurn(r),
-		Test:     banner(r, s),
+		Test:     testBanner(r, s),
 		WatchDot: !isCheckedByHand(r),
 		Label:    label(r, s),
 		Due:      views.Due{Label: s.Text("due.amount"), Amount: price},
@@ -155,13 +155,13 @@ func content(r api.Resource, s pageContext) views.Payment {
 	showSetback(&p, r, s)
 	p.Notes = append(p.Notes, exceptionNotes(r, s)...)
 	if p.Test != "" {
-		p.Simulate = simulation(r, s, p)
+		p.Simulate = testTools(r, s, p)
 	}
 	return p
 }
 
-// banner returns the text that marks a test invoice, and demo rates; empty for a live invoice.
-func banner(r api.Resource, s pageContext) string {
+// testBanner returns the text that marks a test invoice, and demo rates; empty for a live invoice.
+func testBanner(r api.Resource, s pageContext) string {
 	switch {
 	case r.Mode != "test":
 		return ""
@@ -181,7 +181,7 @@ func label(r api.Resource, s pageContext) []string {
 	return []string{reference}
 }
 
-// summary returns the summary of the order or the payment.
+// summary returns the summary of the order or the payment, with the price as pages show it.
 func summary(r api.Resource, s pageContext, price string) views.Summary {
 	heading := s.Text("summary.payment")
 	if r.OrderID != "" || r.Description != "" {
@@ -194,8 +194,8 @@ func summary(r api.Resource, s pageContext, price string) views.Summary {
 	return view
 }
 
-// title returns the title of a page, with the shop's name if it has one.
-func title(words string, s pageContext) string {
+// titleWithShop returns the title of a page: the words and the shop's name, if it has one.
+func titleWithShop(words string, s pageContext) string {
 	if s.shop == s.Text("shop.unnamed") {
 		return words
 	}

@@ -129,7 +129,7 @@ func TestPayment_page_of_each_state(t *testing.T) {
 func TestPaymentPage(t *testing.T) {
 	t.Parallel()
 	test := func(r *api.Resource) { r.Mode, r.RateSource = "test", "demo" }
-	paid := states[6].change
+	paid := changeTo(t, "paid")
 	for _, tt := range []struct {
 		name     string
 		change   func(*api.Resource)
@@ -138,9 +138,9 @@ func TestPaymentPage(t *testing.T) {
 	}{
 		{"the first method is open", nil, "#m1[checked]", 1},
 		{"a wallet opens coins", nil, `a#m1-open[href^="bitcoin:bc1q"]`, 1},
-		{"no wallet link at once for tokens", nil, "a#m2-open", 0},
-		{"tokens have the amount one tap away", nil, `a#m2-more[href="/invoice/abc?m=EURC-BASE&amount=1#m2-more"]`, 1},
-		{"tokens have one code until then", nil, `.m2 .qr`, 1},
+		{"a token has no wallet link", nil, "a#m2-open", 0},
+		{"a token links to the page with the code with the amount", nil, `a#m2-more[href="/invoice/abc?m=EURC-BASE&amount=1#m2-more"]`, 1},
+		{"a token has one code", nil, `.m2 .qr`, 1},
 		{"the network of a token is named", nil, `.m2 .note.warn:contains("Network: Base only.")`, 1},
 		{"an unwatched method has a note", nil, `.m2 .note:contains("Checked by hand.")`, 1},
 		{"a watched method has no note", nil, `.m1 .note:contains("Checked by hand.")`, 0},
@@ -155,7 +155,7 @@ func TestPaymentPage(t *testing.T) {
 		{"paid has a countdown to the shop", paid, `#auto[hidden] #stay`, 1},
 		{"waiting is not final", nil, `#live[data-final]`, 0},
 		{"declined is final", func(r *api.Resource) { r.Status = api.StatusDeclined }, `#live[data-final]`, 1},
-		{"expired leads to a new try", func(r *api.Resource) { r.Status = api.StatusExpired }, `a#again[href="https://shop.example/basket?invoice=abc"]`, 1},
+		{"expired links to a new payment", func(r *api.Resource) { r.Status = api.StatusExpired }, `a#again[href="https://shop.example/basket?invoice=abc"]`, 1},
 		{"expired without an address of the shop leads to the storefront", func(r *api.Resource) { r.Status, r.URLFailure = api.StatusExpired, "" }, `a#again[href="/"]`, 1},
 		{"an address that is not http or https is ignored", func(r *api.Resource) { paid(r); r.URLSuccess = "javascript:alert(1)" }, `a#return[href^="javascript"], #auto`, 0},
 		{"a dropped payment is announced once", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionReplaced} }, `[role=alert]`, 0},

@@ -42,7 +42,7 @@ func (f Frame) Shop(offers api.ProductOffers) views.Shop {
 	return page
 }
 
-// Product returns the page for n of a product, with the typed values.
+// Product returns the page of a product with the typed values, and with the total of n items.
 func (f Frame) Product(o Order, n int) views.Product {
 	p, total := o.Product, o.Total(n)
 	page := views.Product{
@@ -62,12 +62,12 @@ func (f Frame) Product(o Order, n int) views.Product {
 	case p.Mode == "test": // a test product is not in the list of the live shop
 		page.TestNotice, page.Back, page.Home = f.Text("product.test"), views.Link{}, ""
 	}
-	f.askOrder(&page, o)
+	f.addOrderFields(&page, o)
 	return page
 }
 
-// askOrder adds the fields that the shopper fills in.
-func (f Frame) askOrder(page *views.Product, o Order) {
+// addOrderFields adds the fields that the shopper fills in.
+func (f Frame) addOrderFields(page *views.Product, o Order) {
 	p := o.Product
 	if p.MaxQuantity > 1 {
 		page.Each = f.Text("product.each", "Amount", f.Fiat(p.Price, p.FiatCurrency))
@@ -87,7 +87,8 @@ func (f Frame) askOrder(page *views.Product, o Order) {
 	}
 }
 
-// CheckedProduct returns the page for n of a product with the problem of the quantity and of each other field.
+// CheckedProduct returns the page of a product with the problems of the typed values. problem is that of the quantity,
+// or "" if it is valid.
 func (f Frame) CheckedProduct(o Order, n int, problem string) views.Product {
 	page := f.Product(o, n)
 	page.Quantity.Error = problem
@@ -98,8 +99,8 @@ func (f Frame) CheckedProduct(o Order, n int, problem string) views.Product {
 	return page
 }
 
-// NewTotal returns the page with a total that the previous page did not show, so that the shopper can agree
-// to it.
+// NewTotal returns the page of a product with a notice of its total, which the previous page did not show, so that
+// the shopper can agree to it.
 func (f Frame) NewTotal(o Order, n int) views.Product {
 	page := f.Product(o, n)
 	page.Notice = views.Notice{
@@ -115,11 +116,11 @@ func (f Frame) NewTotal(o Order, n int) views.Product {
 	return page
 }
 
-// RefusedProduct returns the page with the reason why no invoice was created.
+// RefusedProduct returns the page of a product with the reason why no invoice was created.
 func (f Frame) RefusedProduct(o Order, n int, problem *Problem) views.Product {
 	page := f.Product(o, n)
 	page.Fault = problem.Text
-	if problem.Status == 0 {
+	if problem.Status == 0 { // the service refused the total
 		page.Fault = f.Text("amount.unpayable", "Detail", strings.TrimSuffix(problem.Text, "."))
 	}
 	page.Title = f.Text("error.title", "Title", page.Title)

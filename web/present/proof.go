@@ -6,10 +6,9 @@ import (
 	"chequer/views"
 )
 
-// proofOf returns the address of an invoice's signed statement, and the key that the statement names. The
-// page does not state whether the signature is valid, because a page that was tampered with would state
-// that as well.
-func proofOf(r api.Resource, self string) views.Proof {
+// proofLink returns the address of an invoice's signed statement, and the key that the statement names. The
+// page does not verify the signature, because a manipulated page would also show that it is valid.
+func proofLink(r api.Resource, self string) views.Proof {
 	key, found := proof.KeyIn(r.Proof)
 	if !found {
 		return views.Proof{}

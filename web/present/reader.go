@@ -21,8 +21,8 @@ type Reader struct {
 // English returns the reader of pages for developers, which are in English only.
 func English() Reader { return Reader{locale.All().Default(), false} }
 
-// WithLanguage returns an address of this site with the reader's "lang" parameter, if the reader's address
-// has one.
+// WithLanguage returns an address of this site. If the reader chose the language explicitly, the address has the
+// parameter "lang".
 func (r Reader) WithLanguage(address string) string {
 	if !r.Explicit {
 		return address
@@ -53,7 +53,8 @@ func (r Reader) RefusalText(apiErr *client.Error, text string) string {
 	return text
 }
 
-// capitalized returns a text that may begin with a name, with its first letter in upper case.
+// capitalized returns a text with its first letter in upper case. The text may begin with the shop's name, which can be
+// "the shop".
 func (r Reader) capitalized(id string, pairs ...string) string {
 	return capitalize(r.Text(id, pairs...))
 }

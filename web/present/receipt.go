@@ -10,33 +10,33 @@ import (
 )
 
 // Receipt returns the page of a paid invoice as a document, with the same texts and facts, but without
-// links and forms.
-func Receipt(p views.Payment, at time.Time) receipt.Receipt {
-	statement := receipt.Receipt{
+// links and forms. paidAt is the time at which the invoice was paid.
+func Receipt(p views.Payment, paidAt time.Time) receipt.Receipt {
+	document := receipt.Receipt{
 		Title: p.Title, Lang: p.Tag, Shop: p.Shop, Label: strings.Join(p.Label, " "), Banner: p.Test,
 		Due: receipt.Due{Label: p.Due.Label, Amount: p.Due.Amount, Line: cmp.Or(p.Due.Coins, p.Due.LineText())}, Heading: p.Heading, Footing: p.Footing, ShopTexts: []string{p.Line, p.Support.Text},
 		Summary:  receipt.Summary{Heading: p.Summary.Heading, Text: p.Summary.Text, Rows: []receipt.Fact{{Label: p.Text("summary.total"), Value: p.Summary.Total}}},
 		Replaced: p.Text("receipt.replaced", "Mark", "\ufffd"),
-		At:       at,
+		At:       paidAt,
 	}
 	if p.Summary.Words != "" {
-		statement.Summary.Rows = append(statement.Summary.Rows, receipt.Fact{Label: p.Text("summary.words"), Value: p.Summary.Words})
+		document.Summary.Rows = append(document.Summary.Rows, receipt.Fact{Label: p.Text("summary.words"), Value: p.Summary.Words})
 	}
 	for _, f := range p.Facts {
-		statement.Facts = append(statement.Facts, receipt.Fact{Label: f.Label, Value: f.Value})
+		document.Facts = append(document.Facts, receipt.Fact{Label: f.Label, Value: f.Value})
 	}
 	if p.Refund.Saved != "" {
-		statement.Facts = append(statement.Facts, receipt.Fact{Label: p.Refund.Label, Value: p.Refund.Saved})
+		document.Facts = append(document.Facts, receipt.Fact{Label: p.Refund.Label, Value: p.Refund.Saved})
 	}
 	for _, n := range p.Notes {
-		if n.Kind == "ok" { // an action on the page
+		if n.Kind == "ok" { // notes about a surplus or a refund are for the page only
 			continue
 		}
 		note := receipt.Note{Strong: n.Strong, Text: n.Text}
 		if n.Until.Text != "" {
 			note.Text = strings.Join([]string{n.Text, n.Until.Text, n.After}, " ")
 		}
-		statement.Notes = append(statement.Notes, note)
+		document.Notes = append(document.Notes, note)
 	}
-	return statement
+	return document
 }

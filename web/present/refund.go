@@ -13,13 +13,13 @@ import (
 // CodeNoAddress is the code of the error for a form without a refund address.
 const CodeNoAddress = "no_address"
 
-// showRefund adds the form for a refund address if the shopper paid too much, too little or too late, or if the
-// merchant prepared a refund without an address. If the shopper has given an address, it adds that address instead.
-// It adds what the merchant decided about refunds.
+// showRefund adds notes about the refunds that the merchant decided. It adds the form for a refund address if the
+// shopper paid too much, too little or too late, or if the merchant prepared a refund without an address. If the
+// shopper has given an address, showRefund adds that address instead of the form.
 func showRefund(p *views.Payment, r api.Resource, s pageContext) {
 	p.Notes = append(p.Notes, refundNotes(r, s)...)
-	options := currencies(r, s)
-	if len(options) == 0 || !asksRefund(r) {
+	options := receivedCurrencies(r, s)
+	if len(options) == 0 || !mayNeedRefund(r) {
 		return
 	}
 	if r.RefundAddress != "" {
@@ -45,25 +45,25 @@ func showRefund(p *views.Payment, r api.Resource, s pageContext) {
 // refundNoteIDs are the keys of the sentences about refunds in a state.
 var refundNoteIDs = map[string]string{"ready": "refund.note.ready", "sent": "refund.note.sent", "declined": "refund.note.declined"}
 
-// maxRefundNotes is the number of refunds that a page states, the newest ones.
+// maxRefundNotes is the largest number of refunds, beginning with the newest, that a page shows notes about.
 const maxRefundNotes = 5
 
 // isDecided reports whether the merchant has decided about all received money by refunds, or by keeping the surplus.
-// The page then does not say that something is to be decided.
+// The page then does not say that a decision is open.
 func isDecided(r api.Resource) bool {
 	final := func(f api.Refund) bool { return f.State == "sent" || f.State == "declined" }
 	return !r.NeedsDecision && (slices.ContainsFunc(r.Refunds, final) || keepsSurplus(r))
 }
 
-// openDecision returns the notes of a page about money that waits for a decision; nil once it is decided.
-func openDecision(r api.Resource, n views.Note) []views.Note {
+// decisionNotes returns the note of a page about money that waits for a decision; nil once the merchant has decided.
+func decisionNotes(r api.Resource, n views.Note) []views.Note {
 	if isDecided(r) {
 		return nil
 	}
 	return []views.Note{n}
 }
 
-// refundNotes returns what the merchant decided about refunds.
+// refundNotes returns notes about the merchant's decisions on refunds and on a surplus.
 func refundNotes(r api.Resource, s pageContext) (notes []views.Note) {
 	for _, f := range r.Refunds {
 		id, known := refundNoteIDs[f.State]
@@ -85,9 +85,9 @@ func refundNotes(r api.Resource, s pageContext) (notes []views.Note) {
 	return notes
 }
 
-// keepsSurplus reports whether the merchant keeps the surplus. It does not if more was paid since then.
+// keepsSurplus reports whether the merchant decided to keep the surplus and no larger surplus was paid since then.
 func keepsSurplus(r api.Resource) bool {
-	kept, err := money.Parse(r.KeptSurplus.Amount, coin(r.ClientCurrency))
+	kept, err := money.Parse(r.KeptSurplus.Amount, displayCurrency(r.ClientCurrency))
 	if r.KeptSurplus.At == "" || err != nil {
 		return false
 	}
@@ -95,11 +95,10 @@ func keepsSurplus(r api.Resource) bool {
 	return err == nil && kept.Cmp(surplus) >= 0
 }
 
-// asksRefund reports whether money may have to be refunded, or the merchant waits for an address.
-func asksRefund(r api.Resource) bool {
-	waits := func(f api.Refund) bool { return f.State == "asked" && f.Address == "" }
+// mayNeedRefund reports whether money may have to be refunded, or the merchant waits for an address.
+func mayNeedRefund(r api.Resource) bool {
 	switch {
-	case slices.ContainsFunc(r.Refunds, waits):
+	case slices.ContainsFunc(r.Refunds, waitsForAddress):
 		return true
 	case keepsSurplus(r) && !hasException(r, api.ExceptionLate):
 		return false
@@ -113,12 +112,19 @@ func asksRefund(r api.Resource) bool {
 	return hasExtra(r) || hasException(r, api.ExceptionLate)
 }
 
-// currencies returns the currencies of the payments, each once.
-func currencies(r api.Resource, s pageContext) []views.Currency {
+// waitsForAddress reports whether the merchant waits for the address of a refund.
+func waitsForAddress(f api.Refund) bool { return f.State == "asked" && f.Address == "" }
+
+// receivedCurrencies returns the currencies of the payments for which a refund address can be given, each once. There are none
+// after the personal data of the shopper were removed, unless a refund waits for an address.
+func receivedCurrencies(r api.Resource, s pageContext) []views.Currency {
+	if r.PersonalDataRemovedAt != "" && r.RefundAddress == "" && !slices.ContainsFunc(r.Refunds, waitsForAddress) {
+		return nil
+	}
 	var list []views.Currency
 	for _, t := range r.Payments {
-		isPresent := t.State != "dust" && onNetwork(t)
-		if isPresent && !slices.ContainsFunc(list, func(c views.Currency) bool { return c.Code == t.CryptoCurrency }) {
+		isRefundable := t.State != "dust" && isOnNetwork(t)
+		if isRefundable && !slices.ContainsFunc(list, func(c views.Currency) bool { return c.Code == t.CryptoCurrency }) {
 			list = append(list, views.Currency{Code: t.CryptoCurrency, Text: unit(r, s, t.CryptoCurrency)})
 		}
 	}

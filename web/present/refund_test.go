@@ -29,6 +29,10 @@ func TestRefund_form_is_shown_if_money_may_be_refunded(t *testing.T) {
 		{"declined without a payment", func(r *api.Resource) { r.Status, r.Exceptions, r.Payments = api.StatusDeclined, nil, nil }, ""},
 		{"paid exactly", func(r *api.Resource) { r.Exceptions = nil }, ""},
 		{"waiting", func(r *api.Resource) { r.Status, r.Exceptions, r.Payments = api.StatusCreated, nil, nil }, ""},
+		{"personal data removed", func(r *api.Resource) { r.PersonalDataRemovedAt = "2029-01-01T00:00:00.000Z" }, ""},
+		{"personal data removed, and a refund that waits for an address", func(r *api.Resource) {
+			r.PersonalDataRemovedAt, r.Refunds = "2029-01-01T00:00:00.000Z", []api.Refund{{State: "asked"}}
+		}, "Your Bitcoin address"},
 		{"a service that returns no payments", func(r *api.Resource) { r.Payments = nil }, ""},
 	} {
 		r := presenttest.Overpaid()

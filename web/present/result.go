@@ -9,9 +9,9 @@ import (
 )
 
 func showPaid(p *views.Payment, r api.Resource, s pageContext) {
-	p.Title = title(s.Text("paid.title"), s)
+	p.Title = titleWithShop(s.Text("paid.title"), s)
 	p.Announcement = joinSentences(s.Text("paid.say"), confirmedSubject(r, s))
-	p.Due.Label, p.Due.Coins = s.Text("due.paid"), received(r, s, counted)
+	p.Due.Label, p.Due.Coins = s.Text("due.paid"), receivedAmounts(r, s, isCounted)
 	if !isZero(r.PaidAmount) { // may be less than the price, if the merchant tolerates or accepted the shortfall
 		p.Due.Amount = s.Fiat(r.PaidAmount, r.ClientCurrency)
 	}
@@ -28,7 +28,7 @@ func showPaid(p *views.Payment, r api.Resource, s pageContext) {
 		p.Return = views.Link{Text: s.Text("link.back", "Shop", s.shop), URL: s.page.Home}
 	}
 	if p.Kind == string(overpaid) {
-		showExtra(p, r, s)
+		showSurplus(p, r, s)
 	}
 }
 
@@ -45,23 +45,25 @@ func receiptFacts(r api.Resource, s pageContext) []views.Fact {
 	confirmed := moment(r.PaidAt, s)
 	facts := []views.Fact{
 		{Label: s.Text("fact.reference"), Value: views.Reference(r.ForeignID), Code: true},
-		{Label: s.Text("fact.received"), Value: received(r, s, counted), Amount: true},
+		{Label: s.Text("fact.received"), Value: receivedAmounts(r, s, isCounted), Amount: true},
 		{Label: s.Text("fact.confirmed"), Value: confirmed.Text, Machine: confirmed.Machine},
 	}
 	if waived := shortfall(r); waived != "" {
 		facts = append(facts, views.Fact{Label: s.Text("fact.waived"), Value: s.Fiat(waived, r.ClientCurrency), Amount: true})
 	}
-	var parts []views.Fact
+	var payments []views.Fact
+	number := 0
 	for _, t := range r.Payments {
-		if counted(t) {
-			number := s.Text("fact.payment", "Number", strconv.Itoa(len(parts)/2+1))
-			parts = append(parts, views.Fact{Label: number, Value: s.Decimal(t.Amount) + " " + unit(r, s, t.CryptoCurrency), Amount: true}, transaction(t.Tx, s))
+		if isCounted(t) {
+			number++
+			label := s.Text("fact.payment", "Number", strconv.Itoa(number))
+			payments = append(payments, views.Fact{Label: label, Value: s.Decimal(t.Amount) + " " + unit(r, s, t.CryptoCurrency), Amount: true}, transactionFact(t.Tx, s))
 		}
 	}
-	if len(parts) <= 2 {
-		parts = []views.Fact{{Label: s.Text("fact.rate"), Value: paidRate(r, s), Amount: true}, transaction(r.PaidTx, s)}
+	if number <= 1 { // the facts above name the only payment
+		payments = []views.Fact{{Label: s.Text("fact.rate"), Value: paidRate(r, s), Amount: true}, transactionFact(r.PaidTx, s)}
 	}
-	return nonEmpty(append(facts, parts...))
+	return nonEmpty(append(facts, payments...))
 }
 
 // shortfall returns the part of the price that the merchant accepted as missing; empty if there is none.
@@ -72,21 +74,21 @@ func shortfall(r api.Resource) string {
 	return r.Accepted.Shortfall
 }
 
-// paidRate returns the price at which a coin was counted; empty if there were several quotes.
+// paidRate returns the price at which the paid coin was converted; empty if there were several quotes.
 func paidRate(r api.Resource, s pageContext) string {
 	for _, m := range r.PaymentMethods {
 		if m.CryptoCurrency == r.PaidCurrency && len(r.Quotes) == 1 {
-			return price(r, m, s)
+			return unitPriceText(r, m, s)
 		}
 	}
 	return ""
 }
 
-// showExtra fills the page of an overpaid invoice.
-func showExtra(p *views.Payment, r api.Resource, s pageContext) {
+// showSurplus fills the page of an overpaid invoice.
+func showSurplus(p *views.Payment, r api.Resource, s pageContext) {
 	extra := s.Fiat(r.OverpaidAmount, r.ClientCurrency)
-	p.Title = title(s.Text("extra.title", "Amount", extra), s)
-	p.Due.Amount = s.Fiat(sent(r), r.ClientCurrency)
+	p.Title = titleWithShop(s.Text("extra.title", "Amount", extra), s)
+	p.Due.Amount = s.Fiat(sentValue(r), r.ClientCurrency)
 	p.Announcement = s.Text("extra.say", "Amount", extra)
 	p.Heading = s.Text("extra.heading")
 	p.Lead = confirmedSubject(r, s)
@@ -95,18 +97,18 @@ func showExtra(p *views.Payment, r api.Resource, s pageContext) {
 	}
 	p.Facts = append(p.Facts, views.Fact{Label: s.Text("fact.extra"), Value: extra, Amount: true})
 	reference := views.Reference(r.ForeignID)
-	request := s.Text("extra.ask", "Shop", s.shop, "Reference", reference)
+	advice := s.Text("extra.ask", "Shop", s.shop, "Reference", reference)
 	switch {
-	case len(currencies(r, s)) > 0 && r.RefundAddress == "":
-		request = s.Text("extra.tell", "Shop", s.shop)
+	case len(receivedCurrencies(r, s)) > 0 && r.RefundAddress == "": // the page has the form for a refund address
+		advice = s.Text("extra.tell", "Shop", s.shop)
 	case r.RefundAddress != "":
-		request = s.capitalized("extra.told", "Shop", s.shop, "Reference", reference)
+		advice = s.capitalized("extra.told", "Shop", s.shop, "Reference", reference)
 	}
-	p.Notes = openDecision(r, views.Note{Kind: "ok", Strong: s.Text("extra.note", "Amount", extra), Text: request})
+	p.Notes = decisionNotes(r, views.Note{Kind: "ok", Strong: s.Text("extra.note", "Amount", extra), Text: advice})
 }
 
 func showExpired(p *views.Payment, r api.Resource, s pageContext) {
-	p.Title = title(s.Text("expired.title"), s)
+	p.Title = titleWithShop(s.Text("expired.title"), s)
 	setQuoteEnd(&p.Due, r, s)
 	p.Heading = s.Text("ended.heading")
 	if isCheckedByHand(r) && isZero(r.PaidAmount) {
@@ -114,22 +116,22 @@ func showExpired(p *views.Payment, r api.Resource, s pageContext) {
 		return
 	}
 	p.Again, p.Requote = againLink(r, s), requote(r, s)
-	start := ""
+	nextStep := "" // how to pay after all
 	switch {
 	case p.Requote.Action != "":
 		p.Again = quietReturn(r, s)
-		start = requoteText(r, s)
+		nextStep = requoteText(r, s)
 	case p.Again.URL != "":
-		start = s.Text("expired.again")
+		nextStep = s.Text("expired.again")
 	}
-	p.Lead = joinSentences(s.Text("expired.lead"), start)
-	p.Announcement = joinSentences(s.Text("expired.say"), start)
+	p.Lead = joinSentences(s.Text("expired.lead"), nextStep)
+	p.Announcement = joinSentences(s.Text("expired.say"), nextStep)
 	if !isZero(r.PaidAmount) {
 		part := s.Fiat(r.PaidAmount, r.ClientCurrency)
 		p.Heading = s.Text("expired.part.heading")
 		p.Lead = s.Text("expired.part.lead", "Amount", part, "Missing", s.Fiat(r.DueAmount, r.ClientCurrency), "Shop", s.shop)
 		p.Announcement = s.Text("expired.part.say", "Amount", part)
-		p.Facts = payments(r, s, counted)
+		p.Facts = paymentFacts(r, s, isCounted)
 	}
 	p.Notes = []views.Note{sentAlready(r, s)}
 }
@@ -154,25 +156,25 @@ func sentAlready(r api.Resource, s pageContext) views.Note {
 }
 
 func showLate(p *views.Payment, r api.Resource, s pageContext) {
-	p.Title = title(s.Text("late.title"), s)
+	p.Title = titleWithShop(s.Text("late.title"), s)
 	p.Announcement = s.Text("late.say", "Shop", s.shop)
 	p.Due = lateDue(r, s, p.Due)
 	p.Heading = s.Text("late.heading")
 	p.Lead = joinSentences(latenessText(r, s), s.Text("late.safe", "Shop", s.shop))
-	p.Notes = openDecision(r, views.Note{Kind: "warn", Strong: s.capitalized("late.decides", "Shop", s.shop), Text: s.Text("late.nothing")})
-	p.Facts = payments(r, s, isLate)
+	p.Notes = decisionNotes(r, views.Note{Kind: "warn", Strong: s.capitalized("late.decides", "Shop", s.shop), Text: s.Text("late.nothing")})
+	p.Facts = paymentFacts(r, s, isLate)
 	p.Return = returnLink(r.URLFailure, r, s, s.Text("link.return", "Shop", s.shop))
 }
 
 // lateDue returns the late payments for the head of the page: their fiat value if it is known, otherwise
-// their amounts. Late payments do not count, so the service usually states no value. If the late payments
-// cover the whole price, their value is that price.
+// their amounts. Late payments do not count, so the service usually reports no value. If the late payments
+// cover the whole price, lateDue returns the price, which is the amount of requested.
 func lateDue(r api.Resource, s pageContext, requested views.Due) views.Due {
-	coins, label := received(r, s, isLate), s.Text("due.late")
+	coins, label := receivedAmounts(r, s, isLate), s.Text("due.late")
 	if value := fiatValue(r, isLate); value != "" {
 		return views.Due{Label: label, Amount: s.Fiat(value, r.ClientCurrency), Coins: coins}
 	}
-	if lateCovers(r) {
+	if latePaymentsCoverPrice(r) {
 		return views.Due{Label: label, Amount: requested.Amount, Coins: coins}
 	}
 	if coins == "" {
@@ -182,14 +184,14 @@ func lateDue(r api.Resource, s pageContext, requested views.Due) views.Due {
 }
 
 func showDeclined(p *views.Payment, r api.Resource, s pageContext) {
-	p.Title = title(s.Text("declined.title"), s)
+	p.Title = titleWithShop(s.Text("declined.title"), s)
 	p.Announcement = s.capitalized("declined.say", "Shop", s.shop)
 	p.Due.Label = s.Text("declined.title")
 	p.Heading = s.Text("declined.heading")
 	p.Lead = s.capitalized("declined.lead", "Shop", s.shop)
-	p.Facts = payments(r, s, func(api.Payment) bool { return true })
-	if !isZero(r.PaidAmount) || len(p.Facts) > 1 {
-		p.Notes = openDecision(r, views.Note{
+	p.Facts = paymentFacts(r, s, func(api.Payment) bool { return true })
+	if !isZero(r.PaidAmount) || len(p.Facts) > 1 { // the last fact is the reference, the others are about payments
+		p.Notes = decisionNotes(r, views.Note{
 			Strong: s.Text("declined.sent"), Text: s.Text("declined.ask", "Shop", s.shop, "Reference", views.Reference(r.ForeignID)),
 		})
 	}
@@ -199,30 +201,30 @@ func showDeclined(p *views.Payment, r api.Resource, s pageContext) {
 // latenessText returns the sentence with the time between the end of the quote and the first late payment, in
 // the largest unit that is precise enough.
 func latenessText(r api.Resource, s pageContext) string {
-	late, known := lateBy(r)
+	delay, known := lateness(r)
 	switch {
 	case !known:
 		return s.Text("late.lead")
-	case late < time.Minute:
+	case delay < time.Minute:
 		return s.Text("late.lead.moment")
-	case late < 2*time.Hour:
-		return s.Count("late.lead.minutes", int(late/time.Minute))
-	case late < 48*time.Hour:
-		return s.Count("late.lead.hours", int(late/time.Hour))
+	case delay < 2*time.Hour:
+		return s.Count("late.lead.minutes", int(delay/time.Minute))
+	case delay < 48*time.Hour:
+		return s.Count("late.lead.hours", int(delay/time.Hour))
 	}
-	return s.Count("late.lead.days", int(late/(24*time.Hour)))
+	return s.Count("late.lead.days", int(delay/(24*time.Hour)))
 }
 
-// lateBy returns the time between the end of the quote and the first late payment. known is false if the
+// lateness returns the time between the end of the quote and the first late payment. known is false if the
 // service did not return the times.
-func lateBy(r api.Resource) (late time.Duration, known bool) {
+func lateness(r api.Resource) (delay time.Duration, known bool) {
 	end, err := time.Parse(time.RFC3339, r.ExpiredAt)
 	if err != nil {
 		return 0, false
 	}
 	for _, t := range r.Payments {
 		at, err := time.Parse(time.RFC3339, t.FirstSeenAt)
-		if err == nil && t.State == "late" && at.After(end) {
+		if err == nil && isLate(t) && at.After(end) {
 			return at.Sub(end), true
 		}
 	}

@@ -28,15 +28,15 @@ func againLink(r api.Resource, s pageContext) views.Link {
 	return views.Link{Text: s.Text("link.again"), URL: s.page.Home}
 }
 
-// quietReturn returns the link back to the shop, shown beside a more useful action.
+// quietReturn returns the link back to the shop in a less prominent style, for a page with a more useful action.
 func quietReturn(r api.Resource, s pageContext) views.Link {
 	link := returnLink(r.URLFailure, r, s, s.Text("link.return", "Shop", s.shop))
 	link.Quiet = true
 	return link
 }
 
-// returnLink returns the link to an address of the shop, with the invoice's ID added; empty if it is not a
-// web address. A request of the address does not prove a payment, so the shop must ask the service.
+// returnLink returns the link to an address of the shop, with the invoice's ID added; empty if the address is not a
+// web address. A request for that address does not prove a payment, so the shop must ask the service.
 func returnLink(address string, r api.Resource, s pageContext, text string) views.Link {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {

@@ -8,7 +8,7 @@ import (
 	"chequer/views"
 )
 
-// paymentSimulations are the simulations that are always possible, with the keys of their texts.
+// paymentSimulations are the simulations of a new payment, which are always possible, with the keys of their texts.
 var paymentSimulations = []views.Simulation{
 	{Value: api.SimulateExact, Text: "simulate.exact"},
 	{Value: api.SimulateUnder, Text: "simulate.under"},
@@ -16,8 +16,8 @@ var paymentSimulations = []views.Simulation{
 	{Value: api.SimulateLate, Text: "simulate.late"},
 }
 
-// changes are the simulations that change a payment. fits reports whether a payment allows the change.
-var changes = []struct {
+// paymentChanges are the simulations that change a payment. fits reports whether a payment allows the change.
+var paymentChanges = []struct {
 	views.Simulation
 	fits func(api.Payment) bool
 }{
@@ -29,38 +29,38 @@ var changes = []struct {
 // clockSteps are the buttons that advance the invoice's clock.
 var clockSteps = []views.Simulation{{Value: "hour", Text: "simulate.hour"}, {Value: "day", Text: "simulate.day"}}
 
-// spans maps the values of clockSteps to durations.
-var spans = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour}
+// clockDurations maps the values of clockSteps to durations.
+var clockDurations = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour}
 
 // SimulateRequest returns the request for a button of the test tools. ok is false if there is no such
 // button.
 func SimulateRequest(button, method string) (r api.SimulateRequest, ok bool) {
 	r = api.SimulateRequest{Action: button, PaymentMethod: method}
-	if span, isClock := spans[button]; isClock {
-		r.Action, r.Seconds = api.SimulateClock, int64(span/time.Second)
+	if duration, isClock := clockDurations[button]; isClock {
+		r.Action, r.Seconds = api.SimulateClock, int64(duration/time.Second)
 	}
 	return r, slices.Contains(api.SimulateActions, r.Action) && (r.Action == api.SimulateClock) == (r.Seconds > 0)
 }
 
-// simulation returns the test tools that are possible now. If the page offers no choice of methods, the
+// testTools returns the simulations that are possible now. If the page offers no choice of methods, the
 // tools act on the method of the last payment or, without one, on the chosen or first method.
-func simulation(r api.Resource, s pageContext, p views.Payment) views.Simulate {
+func testTools(r api.Resource, s pageContext, p views.Payment) views.Simulate {
 	tools := views.Simulate{
 		Action: s.WithLanguage(s.self + "/simulate"),
 		Groups: []views.Simulations{{Heading: s.Text("simulate.arrives"), Actions: withTexts(s, paymentSimulations)}},
 	}
-	var then []views.Simulation
-	for _, change := range changes {
-		if slices.ContainsFunc(r.Payments, func(t api.Payment) bool { return onNetwork(t) && change.fits(t) }) {
-			then = append(then, change.Simulation)
+	var possibleChanges []views.Simulation
+	for _, change := range paymentChanges {
+		if slices.ContainsFunc(r.Payments, func(t api.Payment) bool { return isOnNetwork(t) && change.fits(t) }) {
+			possibleChanges = append(possibleChanges, change.Simulation)
 		}
 	}
-	if len(then) > 0 {
-		tools.Groups = append(tools.Groups, views.Simulations{Heading: s.Text("simulate.then"), Actions: withTexts(s, then)})
+	if len(possibleChanges) > 0 {
+		tools.Groups = append(tools.Groups, views.Simulations{Heading: s.Text("simulate.then"), Actions: withTexts(s, possibleChanges)})
 	}
 	tools.Groups = append(tools.Groups, views.Simulations{Heading: s.Text("simulate.clock"), Actions: withTexts(s, clockSteps)})
 	switch {
-	case len(p.Methods) > 1:
+	case len(p.Methods) > 1: // the shopper chooses the method
 	case len(r.Payments) > 0:
 		tools.Method = r.Payments[len(r.Payments)-1].CryptoCurrency
 	case s.method != "":
@@ -71,7 +71,7 @@ func simulation(r api.Resource, s pageContext, p views.Payment) views.Simulate {
 	return tools
 }
 
-// withTexts returns the simulations with the keys of their texts replaced by the texts.
+// withTexts returns the simulations with texts in place of the keys of their texts.
 func withTexts(s pageContext, list []views.Simulation) []views.Simulation {
 	labelled := make([]views.Simulation, len(list))
 	for i, simulation := range list {
@@ -80,5 +80,5 @@ func withTexts(s pageContext, list []views.Simulation) []views.Simulation {
 	return labelled
 }
 
-// onNetwork reports whether a payment is still on the network: neither replaced nor reorganised.
-func onNetwork(t api.Payment) bool { return t.State != "replaced" && t.State != "reorged" }
+// isOnNetwork reports whether a payment is still on the network: neither replaced nor reorganised.
+func isOnNetwork(t api.Payment) bool { return t.State != "replaced" && t.State != "reorged" }

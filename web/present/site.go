@@ -3,7 +3,7 @@
 // its caller.
 package present
 
-// Site holds what all pages of a site have in common.
+// Site holds the values that all pages of a site have in common.
 type Site struct {
 	// BasePath is the prefix of every path: "" or "/pay".
 	BasePath string

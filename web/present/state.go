@@ -23,8 +23,8 @@ const (
 	declined state = "declined"
 )
 
-// stateOf returns the state of an invoice's page.
-func stateOf(r api.Resource) state {
+// pageState returns the state of an invoice's page.
+func pageState(r api.Resource) state {
 	switch r.Status {
 	case api.StatusPending:
 		if isZero(r.DueAmount) {

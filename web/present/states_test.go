@@ -1,6 +1,8 @@
 package present_test
 
 import (
+	"testing"
+
 	"chequer/internal/api"
 	"chequer/web/present/presenttest"
 )
@@ -126,4 +128,16 @@ var states = []struct {
 		"wrong asset without payment details", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionWrongAsset} },
 		"Another currency arrived – Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 2, "Do not send it again", "Another currency arrived, which",
 	},
+}
+
+// changeTo returns the change that brings an invoice into the state with a name.
+func changeTo(t *testing.T, name string) func(*api.Resource) {
+	t.Helper()
+	for _, s := range states {
+		if s.name == name {
+			return s.change
+		}
+	}
+	t.Fatalf("no state %q", name)
+	return nil
 }

@@ -15,7 +15,7 @@ func (f Frame) Terminal(terminal api.CheckoutLink, secret string, typed Typed, p
 		Asked: []views.TextField{f.referenceField("order_id", "product.reference", typed), f.noteField("note", "terminal.note", typed)},
 	}
 	page.Script = f.Path(static.Path("pos.js"))
-	page.Title = f.title(f.Text("terminal.title", "Shop", page.Shop), problem)
+	page.Title = f.errorTitle(f.Text("terminal.title", "Shop", page.Shop), problem)
 	f.installable(&page.Page, secret)
 	if terminal.Mode == "test" {
 		page.TestNotice = f.Text("terminal.test")

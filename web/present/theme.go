@@ -15,9 +15,9 @@ import (
 // Theme is a merchant's theme with the assets that pages load for it. It is immutable.
 type Theme struct {
 	theme.Theme
-	path   string                  // of the assets
+	path   string                  // path below the base path, under which the assets are served
 	assets map[string]static.Asset // by the last part of their address
-	sheets map[string]string       // the last parts of style sheets' addresses, by their plain names
+	sheets map[string]string       // the last parts of the addresses of style sheets, by the sheets' names without hash
 	logo   string                  // the last part of the logo's address; empty without a logo
 }
 
@@ -25,9 +25,9 @@ type Theme struct {
 // the accent colour changes, so that a page loads only one style sheet. The assets are served below path.
 func NewTheme(path string, t theme.Theme) Theme {
 	themed := Theme{Theme: t, path: path, assets: map[string]static.Asset{}, sheets: map[string]string{}}
-	if end := t.Style(); end != "" {
+	if accentRules := t.Style(); accentRules != "" {
 		for _, name := range []string{"pay.css", "store.css", "shop.css", "pos.css", "counter.css"} {
-			asset := static.Extend(name, end)
+			asset := static.Extend(name, accentRules)
 			themed.sheets[name] = asset.Path[strings.LastIndexByte(asset.Path, '/')+1:]
 			themed.assets[themed.sheets[name]] = asset
 		}

@@ -11,9 +11,9 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-// themed returns the frame of pages in a theme.
-func themed(l theme.Theme) present.Frame {
-	return frame(func(f *present.Frame) { f.Theme = present.NewTheme("/look/"+l.Hash(), l) })
+// frameWithTheme returns the frame of pages in a theme.
+func frameWithTheme(merchantTheme theme.Theme) present.Frame {
+	return frame(func(f *present.Frame) { f.Theme = present.NewTheme("/look/"+merchantTheme.Hash(), merchantTheme) })
 }
 
 // A shop without a name is called "the shop" within a sentence, although the page's heading is "Checkout".
@@ -40,7 +40,7 @@ func TestTheme_can_disable_the_countdown_of_a_paid_page(t *testing.T) {
 		{"a theme with Stay: no countdown", theme.Theme{Stay: true}, false, 0},
 		{"Site.StayOnPage: no countdown", theme.Theme{Name: "Nord"}, true, 0},
 	} {
-		f := themed(tt.theme)
+		f := frameWithTheme(tt.theme)
 		f.StayOnPage = tt.stays
 		page := showIn(t, f, presenttest.Paid(func(*api.Resource) {}))
 		if got := page.Find("#auto[hidden] button#stay").Length(); got != tt.want {
@@ -68,7 +68,7 @@ func TestTheme_contact_is_shown_if_only_the_shop_can_help(t *testing.T) {
 		r    api.Resource
 		want int
 	}{"late": {lateInvoice, 1}, "declined": {declined, 1}, "overpaid": {paid, 1}, "paid": {presenttest.Paid(func(*api.Resource) {}), 0}, "waiting": {presenttest.Invoice("abc"), 0}} {
-		page := showIn(t, themed(presenttest.Theme(t)), tt.r)
+		page := showIn(t, frameWithTheme(presenttest.Theme(t)), tt.r)
 		if got := page.Find(`a#contact[href="mailto:help@shop.example"]:contains("Contact Atelier <Nord>")`).Length(); got != tt.want {
 			t.Errorf("%s: %d buttons, want %d", name, got, tt.want)
 		}

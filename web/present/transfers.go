@@ -8,26 +8,27 @@ import (
 	"chequer/views"
 )
 
-// counted reports whether a payment counts towards the price.
-func counted(t api.Payment) bool { return t.State == "seen" || t.State == "confirmed" }
+// isCounted reports whether a payment counts towards the price.
+func isCounted(t api.Payment) bool { return t.State == "seen" || t.State == "confirmed" }
 
-// wrong reports whether a payment is in an asset that the invoice does not offer.
-func wrong(t api.Payment) bool { return t.State == "wrong_asset" }
+// isWrongAsset reports whether a payment is in an asset that the invoice does not offer.
+func isWrongAsset(t api.Payment) bool { return t.State == "wrong_asset" }
 
-// older reports whether a payment is older than the invoice.
-func older(t api.Payment) bool { return t.State == "old" }
+// isOld reports whether a payment is older than the invoice.
+func isOld(t api.Payment) bool { return t.State == "old" }
 
+// isLate reports whether a payment arrived after the quote expired.
 func isLate(t api.Payment) bool { return t.State == "late" }
 
-// coin returns a currency with enough decimals to add amounts for display.
-func coin(code string) money.Currency { return money.Currency{Code: code, Decimals: 18} }
+// displayCurrency returns a fiat or crypto currency with enough decimals to add amounts for display.
+func displayCurrency(code string) money.Currency { return money.Currency{Code: code, Decimals: 18} }
 
-// received returns the sum of the selected payments by currency: "0.0005 BTC + 12 EURC on Base".
-func received(r api.Resource, s pageContext, selects func(api.Payment) bool) string {
+// receivedAmounts returns the sums of the selected payments by currency: "0.0005 BTC + 12 EURC on Base".
+func receivedAmounts(r api.Resource, s pageContext, selects func(api.Payment) bool) string {
 	var order []string
 	sums := map[string]money.Amount{}
 	for _, t := range r.Payments {
-		amount, err := money.Parse(t.Amount, coin(t.CryptoCurrency))
+		amount, err := money.Parse(t.Amount, displayCurrency(t.CryptoCurrency))
 		if err != nil || !selects(t) {
 			continue
 		}
@@ -45,10 +46,10 @@ func received(r api.Resource, s pageContext, selects func(api.Payment) bool) str
 	return strings.Join(parts, " + ")
 }
 
-// fiatValue returns the sum of the fiat values that the service states for the selected payments; empty if
-// it states none.
+// fiatValue returns the sum of the fiat values that the service reports for the selected payments; empty if
+// it reports none.
 func fiatValue(r api.Resource, selects func(api.Payment) bool) string {
-	sum := money.Zero(coin(r.ClientCurrency))
+	sum := money.Zero(displayCurrency(r.ClientCurrency))
 	for _, t := range r.Payments {
 		amount, err := money.Parse(t.FiatAmount, sum.Currency())
 		if err == nil && selects(t) {
@@ -61,29 +62,29 @@ func fiatValue(r api.Resource, selects func(api.Payment) bool) string {
 	return sum.String()
 }
 
-// sent returns the fiat value that the shopper sent to an invoice on which nothing is due: the price and
-// the excess. The service reports the excess as overpaid only after the payment is confirmed, so before
-// then the values of the payments are added up.
-func sent(r api.Resource) string {
-	fiat := coin(r.ClientCurrency)
+// sentValue returns the fiat value that the shopper sent to an invoice on which nothing is due: the price plus
+// the surplus. The service reports the surplus only after the payment is confirmed. Before then, sentValue
+// returns the sum of the payments' values if that is larger than the price.
+func sentValue(r api.Resource) string {
+	fiat := displayCurrency(r.ClientCurrency)
 	price, err := money.Parse(r.ClientAmount, fiat)
 	if err != nil {
 		return r.ClientAmount
 	}
 	total := price
-	if extra, err := money.Parse(r.OverpaidAmount, fiat); err == nil {
-		total = price.Add(extra)
+	if surplus, err := money.Parse(r.OverpaidAmount, fiat); err == nil {
+		total = price.Add(surplus)
 	}
-	if sum, err := money.Parse(fiatValue(r, counted), fiat); err == nil && r.Status != api.StatusPaid && sum.Cmp(total) > 0 {
+	if sum, err := money.Parse(fiatValue(r, isCounted), fiat); err == nil && r.Status != api.StatusPaid && sum.Cmp(total) > 0 {
 		total = sum
 	}
 	return total.String()
 }
 
-// lateCovers reports whether the late payments of one method add up to its whole price.
-func lateCovers(r api.Resource) bool {
+// latePaymentsCoverPrice reports whether the late payments of one method add up to its whole price.
+func latePaymentsCoverPrice(r api.Resource) bool {
 	for _, m := range r.PaymentMethods {
-		sum := money.Zero(coin(m.CryptoCurrency))
+		sum := money.Zero(displayCurrency(m.CryptoCurrency))
 		for _, t := range r.Payments {
 			if amount, err := money.Parse(t.Amount, sum.Currency()); err == nil && isLate(t) && t.CryptoCurrency == m.CryptoCurrency {
 				sum = sum.Add(amount)
@@ -97,9 +98,9 @@ func lateCovers(r api.Resource) bool {
 	return false
 }
 
-// arrived returns the fiat value that has arrived, confirmed or not: the price less the amount due.
-func arrived(r api.Resource) string {
-	fiat := coin(r.ClientCurrency)
+// arrivedValue returns the fiat value that has arrived, confirmed or not: the price less the amount due.
+func arrivedValue(r api.Resource) string {
+	fiat := displayCurrency(r.ClientCurrency)
 	total, err := money.Parse(r.ClientAmount, fiat)
 	if err != nil {
 		return r.PaidAmount
@@ -111,8 +112,8 @@ func arrived(r api.Resource) string {
 	return total.Sub(due).String()
 }
 
-// payments returns the facts of each selected payment, followed by the invoice's reference.
-func payments(r api.Resource, s pageContext, selects func(api.Payment) bool) []views.Fact {
+// paymentFacts returns the facts of each selected payment, followed by the invoice's reference.
+func paymentFacts(r api.Resource, s pageContext, selects func(api.Payment) bool) []views.Fact {
 	var facts []views.Fact
 	for _, t := range r.Payments {
 		if !selects(t) {
@@ -123,23 +124,23 @@ func payments(r api.Resource, s pageContext, selects func(api.Payment) bool) []v
 		if isLate(t) {
 			facts = append(facts,
 				views.Fact{Label: s.Text("fact.arrived"), Value: at.Text, Machine: at.Machine},
-				views.Fact{Label: s.Text("fact.state"), Value: depth(t, s)})
+				views.Fact{Label: s.Text("fact.state"), Value: confirmationText(t, s)})
 		} else {
 			facts = append(facts, views.Fact{Label: s.Text("fact.seen"), Value: at.Text, Machine: at.Machine})
 		}
-		facts = append(facts, transaction(t.Tx, s))
+		facts = append(facts, transactionFact(t.Tx, s))
 	}
 	facts = append(facts, views.Fact{Label: s.Text("fact.reference"), Value: views.Reference(r.ForeignID), Code: true})
 	return nonEmpty(facts)
 }
 
-func transaction(tx string, s pageContext) views.Fact {
+func transactionFact(tx string, s pageContext) views.Fact {
 	return views.Fact{Label: s.Text("fact.transaction"), Value: tx, Code: true, Long: true}
 }
 
-// depth returns the text on the confirmations of a payment; empty if the service does not report the required
+// confirmationText returns the text on the confirmations of a payment; empty if the service does not report the required
 // confirmations.
-func depth(t api.Payment, s pageContext) string {
+func confirmationText(t api.Payment, s pageContext) string {
 	switch {
 	case t.Required == 0:
 		return ""
@@ -160,23 +161,23 @@ func nonEmpty(facts []views.Fact) []views.Fact {
 	return filled
 }
 
-// slowest returns the payment that still needs the largest number of confirmations.
-func slowest(r api.Resource) (api.Payment, bool) {
-	var found api.Payment
+// slowestPayment returns the unconfirmed payment that still needs the largest number of confirmations; ok is false if
+// there is none.
+func slowestPayment(r api.Resource) (slowest api.Payment, ok bool) {
 	for _, t := range r.Payments {
-		if t.State == "seen" && t.Required-t.Confirmations > found.Required-found.Confirmations {
-			found = t
+		if t.State == "seen" && t.Required-t.Confirmations > slowest.Required-slowest.Confirmations {
+			slowest = t
 		}
 	}
-	return found, found.Required > 0
+	return slowest, slowest.Required > 0
 }
 
-// moment converts a time in the API's format to the form that pages show. It returns the zero Moment if
-// the time is invalid.
-func moment(wire string, s pageContext) views.Moment {
-	text := s.Moment(wire)
+// moment returns a time in the API's format as pages show it. It returns the zero Moment if the time is
+// invalid.
+func moment(apiTime string, s pageContext) views.Moment {
+	text := s.Moment(apiTime)
 	if text == "" {
 		return views.Moment{}
 	}
-	return views.Moment{Machine: wire, Text: text}
+	return views.Moment{Machine: apiTime, Text: text}
 }

@@ -52,7 +52,7 @@ func TestWallet_request_is_in_the_data_attributes(t *testing.T) {
 			tt.change(&r, &r.PaymentMethods[1])
 			doc := show(t, r)
 			box := doc.Find(".wallets[hidden]")
-			if diff := cmp.Diff(data(box), tt.want); diff != "" {
+			if diff := cmp.Diff(dataAttributes(box), tt.want); diff != "" {
 				t.Errorf("data attributes (-got +want):\n%s", diff)
 			}
 			if got := doc.Find("#wallet-words").Length() == 1; got != (tt.want != nil) {
@@ -75,8 +75,8 @@ func withValue(values map[string]string, name, value string) map[string]string {
 	return changed
 }
 
-// data returns the data attributes of an element; nil if there is no element.
-func data(s *goquery.Selection) map[string]string {
+// dataAttributes returns the data attributes of an element; nil if there is no element.
+func dataAttributes(s *goquery.Selection) map[string]string {
 	if s.Length() == 0 {
 		return nil
 	}

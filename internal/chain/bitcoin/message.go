@@ -11,7 +11,7 @@ import (
 	"chequer/internal/chain"
 )
 
-// NewTx converts a transaction.
+// NewTx converts a transaction of package wire.
 func NewTx(message *wire.MsgTx) Tx {
 	tx := Tx{ID: message.TxHash().String(), Coinbase: blockchain.IsCoinBaseTx(message)}
 	for _, in := range message.TxIn {
@@ -25,7 +25,7 @@ func NewTx(message *wire.MsgTx) Tx {
 	return tx
 }
 
-// NewHeader converts a header at a height.
+// NewHeader converts a header of package wire; height is that of its block.
 func NewHeader(height int64, header *wire.BlockHeader) Header {
 	return Header{
 		Block:  chain.Block{Height: height, Hash: header.BlockHash().String(), Time: header.Timestamp.UTC()},
@@ -33,7 +33,7 @@ func NewHeader(height int64, header *wire.BlockHeader) Header {
 	}
 }
 
-// NewBlock converts a block at a height. It returns an error if the block's transactions do
+// NewBlock converts a block of package wire. It returns an error if the block's transactions do
 // not have the Merkle root of its header.
 func NewBlock(height int64, message *wire.MsgBlock) (Block, error) {
 	txs := make([]*btcutil.Tx, len(message.Transactions))

@@ -8,9 +8,9 @@ import (
 	"chequer/internal/money"
 )
 
-// coinbase is the number of confirmations that the output of a coinbase transaction needs
+// coinbaseMaturity is the number of confirmations that the output of a coinbase transaction needs
 // before it can be spent: COINBASE_MATURITY of consensus.h.
-const coinbase = 100
+const coinbaseMaturity = 100
 
 // Mainnet is Bitcoin.
 var Mainnet = Params{
@@ -93,7 +93,7 @@ func policy(blocks int) chain.Policy {
 			{BelowCents: 50_000_00, Confirmations: 6 * blocks},
 			{Confirmations: 12 * blocks},
 		},
-		Coinbase: coinbase,
+		Coinbase: coinbaseMaturity,
 		Mempool:  true,
 	}
 }

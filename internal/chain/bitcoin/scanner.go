@@ -13,7 +13,7 @@ import (
 
 // depth is the number of blocks that the cursor stays behind the tip: more than any plausible
 // reorganisation and than every confirmation count, including that of a coinbase.
-const depth = coinbase
+const depth = coinbaseMaturity
 
 // catchUpTimeout is the time after which a scan that reads missed blocks returns a snapshot of the
 // blocks read so far.
@@ -79,7 +79,7 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 		snapshot.Unconfirmed = chain.None
 		return snapshot, nil
 	}
-	if err := s.waiting(ctx, &snapshot, watched); err != nil {
+	if err := s.addWaiting(ctx, &snapshot, watched); err != nil {
 		return chain.Snapshot{}, err
 	}
 	// A transaction mined after the mempool was read would be in neither.
@@ -98,7 +98,7 @@ func (s *Scanner) base(ctx context.Context, from chain.Cursor, best Header) (Hea
 		return s.source.AtHeight(ctx, max(best.Height-depth, 0))
 	}
 	if best.Height < from.Height {
-		return Header{}, fmt.Errorf("the source is at block %d only, and block %d was already read", best.Height, from.Height)
+		return Header{}, fmt.Errorf("the source is only at block %d, although block %d was already read", best.Height, from.Height)
 	}
 	if from.Height == best.Height && from.Hash == best.Hash {
 		return best, nil
@@ -140,8 +140,9 @@ func (s *Scanner) blocks(base Header, watched chain.Watched) chain.Snapshot {
 	return snapshot
 }
 
-// waiting adds the unconfirmed transfers.
-func (s *Scanner) waiting(ctx context.Context, snapshot *chain.Snapshot, watched chain.Watched) error {
+// addWaiting adds the unconfirmed transfers and conflicts to a snapshot. A transaction that is in a block, or that
+// spends an output that a block spends, is left out.
+func (s *Scanner) addWaiting(ctx context.Context, snapshot *chain.Snapshot, watched chain.Watched) error {
 	waiting, err := s.source.Waiting(ctx, watched)
 	if err != nil {
 		return err
@@ -151,13 +152,13 @@ func (s *Scanner) waiting(ctx context.Context, snapshot *chain.Snapshot, watched
 	for _, t := range snapshot.Transfers {
 		mined[t.Tx] = true
 	}
-	shown := map[string]bool{}
+	spentInBlocks := map[string]bool{}
 	for _, c := range snapshot.Conflicts {
-		shown[c.Outpoint] = true
+		spentInBlocks[c.Outpoint] = true
 	}
 	snapshot.Conflicts = append(snapshot.Conflicts, waiting.Conflicts...)
 	for _, tx := range waiting.Txs {
-		if !mined[tx.ID] && !spendsAny(tx, shown) {
+		if !mined[tx.ID] && !spendsAny(tx, spentInBlocks) {
 			snapshot.Transfers = append(snapshot.Transfers, s.transfers(tx, watched)...)
 		}
 	}

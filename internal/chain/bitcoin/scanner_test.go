@@ -21,7 +21,7 @@ import (
 type source struct {
 	best    []bitcoin.Block // the best chain by height
 	byHash  map[string]bitcoin.Block
-	known   map[string]bool // blocks that were read; Concerns is exact for them
+	known   map[string]bool // blocks that were read; MayPay is exact for them
 	reads   []int64         // heights of blocks in the order in which they were read
 	waiting []bitcoin.Tx
 	seen    map[string]time.Time
@@ -273,8 +273,8 @@ func TestScan_fails_if_the_chain_keeps_changing(t *testing.T) {
 func TestScan_fails_below_the_cursor(t *testing.T) {
 	t.Parallel()
 	_, err := watching(newSource(120)).Scan(t.Context(), chain.Cursor{Height: 121, Hash: "a121"}, watch{})
-	if err == nil || !strings.Contains(err.Error(), "at block 120 only") {
-		t.Errorf("Scan() = %v, want an error with: at block 120 only", err)
+	if err == nil || !strings.Contains(err.Error(), "only at block 120") {
+		t.Errorf("Scan() = %v, want an error with: only at block 120", err)
 	}
 }
 
@@ -283,7 +283,7 @@ func TestHealth_reports_the_error_of_the_last_scan(t *testing.T) {
 	s := newSource(120)
 	watcher := watching(s)
 	_, _ = watcher.Scan(t.Context(), chain.Cursor{Height: 121, Hash: "a121"}, watch{})
-	want := chain.Health{Fault: "the source is at block 120 only, and block 121 was already read"}
+	want := chain.Health{Fault: "the source is only at block 120, although block 121 was already read"}
 	if diff := cmp.Diff(watcher.Health(), want); diff != "" {
 		t.Errorf("after a failed scan (-got +want):\n%s", diff)
 	}

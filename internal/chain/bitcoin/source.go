@@ -14,8 +14,8 @@ import (
 var ErrNoBlock = errors.New("no such block")
 
 // Source reads a network: through the merchant's node or the light client. Its methods are
-// called one at a time, except Wake and Health, which may be called at any time. From an error
-// the caller must conclude nothing.
+// called one at a time, except Wake and Health, which may be called at any time. An error gives no
+// information about the network.
 type Source interface {
 	// Best returns the tip of the best chain that is trusted.
 	Best(ctx context.Context) (Header, error)

@@ -156,7 +156,7 @@ func (v *view) extend(ctx context.Context, base, best Header, watched chain.Watc
 		if found == nil {
 			found = &record{Header: header}
 		}
-		v.departed.Returned(header.Cursor())
+		v.departed.Remove(header.Cursor())
 		v.records, last = append(v.records, *found), header
 	}
 	if last.Hash != best.Hash {

@@ -35,7 +35,7 @@ func reorganisedDeep(t *testing.T, f *fixture) {
 	f.Mine(t, first)
 	second := f.Send(t, Output{secondScript, f.amount("0.25")})
 	f.Mine(t, second)
-	for range 4 {
+	for range 4 { // so that the reorganisation replaces six blocks
 		f.Mine(t)
 	}
 	before := f.want(t, shown{first, firstScript, "0.5", true}, shown{second, secondScript, "0.25", true})
@@ -66,7 +66,7 @@ func hiddenDoubleSpend(t *testing.T, f *fixture) {
 	f.want(t, shown{conflict, other, "0.05", true})
 }
 
-func spent(t *testing.T, f *fixture) {
+func spentOutput(t *testing.T, f *fixture) {
 	coins, script := f.utxo(t), f.script(t)
 	tx := f.Send(t, Output{script, f.amount("0.5")})
 	f.Mine(t, tx)
@@ -76,7 +76,7 @@ func spent(t *testing.T, f *fixture) {
 	f.Mine(t, spend)
 	after := f.want(t, shown{tx, script, "0.5", true})
 	if diff := cmp.Diff(before.Transfers[0].Block, after.Transfers[0].Block); diff != "" {
-		t.Errorf("its block (-before +after):\n%s", diff)
+		t.Errorf("block of the transfer (-before +after):\n%s", diff)
 	}
 }
 
@@ -128,7 +128,7 @@ func laterDestination(t *testing.T, f *fixture) {
 	f.want(t, shown{mined, early, "0.1", true}, shown{mined, later, "0.5", true}, shown{waits, latest, "0.25", false})
 }
 
-func down(t *testing.T, f *fixture) {
+func changesDuringDowntime(t *testing.T, f *fixture) {
 	bumped, returned, stolen := f.script(t), f.script(t), f.script(t)
 	original := f.Send(t, Output{bumped, f.amount("0.1")})
 	reorganised := f.Send(t, Output{returned, f.amount("0.2")})

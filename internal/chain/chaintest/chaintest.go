@@ -1,5 +1,5 @@
-// Package chaintest is the test suite for all watched networks: what a scan must show of
-// transfers that are unconfirmed, confirmed, replaced or reorganised.
+// Package chaintest is the test suite for all watched networks. It tests how a scan shows transfers that are
+// unconfirmed, confirmed, replaced or reorganised.
 package chaintest
 
 import (
@@ -76,17 +76,17 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"double_spend_is_gone", doubleSpend},
 		{"fee_bump_spends_the_same_outpoint", feeBump},
 		{"reorganised_transfer_is_unconfirmed_until_it_is_mined_again", reorganised},
-		{"transfer_during_downtime_is_found", missed},
-		{"two_scans_of_the_same_chain_are_equal", twice},
+		{"transfer_during_downtime_is_found", transferDuringDowntime},
+		{"two_scans_of_the_same_chain_are_equal", equalScans},
 		{"cursor_stays_behind_the_tip", cursorBehind},
 		{"reorganisation_of_6_blocks", reorganisedDeep},
 		{"double_spend_first_seen_in_a_block_is_shown", hiddenDoubleSpend},
-		{"spending_a_received_output_changes_nothing", spent},
+		{"spending_a_received_output_changes_nothing", spentOutput},
 		{"dust_and_zero_outputs_do_not_hide_transfers", dust},
 		{"block_scanned_twice_has_equal_transfers", sameBlock},
 		{"old_payment_to_a_reused_script_is_not_shown", reusedScript},
 		{"transfer_to_a_destination_added_later_is_found", laterDestination},
-		{"changes_during_downtime_are_seen", down},
+		{"changes_during_downtime_are_seen", changesDuringDowntime},
 		{"recorded_transfer_that_a_scan_missed_is_shown", recordedMissed},
 		{"recorded_transfer_that_is_not_in_its_block_is_refuted", recordedRefuted},
 		{"recorded_transfer_leaves_with_its_block", recordedLeaves},
@@ -156,14 +156,14 @@ func (f *fixture) want(t *testing.T, want ...shown) chain.Snapshot {
 	t.Helper()
 	s := f.scan(t)
 	want = slices.DeleteFunc(append([]shown{}, want...), func(e shown) bool { return !e.Confirmed && !f.mempool() })
-	sorted := cmp.Transformer("set", func(list []shown) map[shown]int {
+	asSet := cmp.Transformer("set", func(list []shown) map[shown]int {
 		set := map[shown]int{}
 		for _, e := range list {
 			set[e]++
 		}
 		return set
 	})
-	if diff := cmp.Diff(want, summary(s), sorted); diff != "" {
+	if diff := cmp.Diff(want, summary(s), asSet); diff != "" {
 		t.Fatalf("transfers (-want +got):\n%s", diff)
 	}
 	return s
@@ -256,7 +256,7 @@ func reorganised(t *testing.T, f *fixture) {
 	f.want(t, shown{tx, script, "0.5", true})
 }
 
-func missed(t *testing.T, f *fixture) {
+func transferDuringDowntime(t *testing.T, f *fixture) {
 	one, two := f.script(t), f.script(t)
 	f.from = f.scan(t).Next
 	first := f.Send(t, Output{one, f.amount("0.1")})
@@ -268,7 +268,7 @@ func missed(t *testing.T, f *fixture) {
 	f.want(t, shown{first, one, "0.1", true}, shown{second, two, "0.2", true})
 }
 
-func twice(t *testing.T, f *fixture) {
+func equalScans(t *testing.T, f *fixture) {
 	script := f.script(t)
 	f.Mine(t, f.Send(t, Output{script, f.amount("0.1")}))
 	f.Send(t, Output{script, f.amount("0.2")})

@@ -48,7 +48,7 @@ type account struct {
 	// forked is true if the birth block left the chain before the balance at it was known.
 	// The merchant must decide about rises up to its height.
 	forked  bool
-	balance *big.Int // now
+	balance *big.Int // at the block of the last readAt
 	// read is the last block at which the balance was read and recorded.
 	read chain.Block
 	// from is the last block that is known to have a balance of at most highest.
@@ -56,9 +56,10 @@ type account struct {
 }
 
 // add adds to a snapshot the recorded rises, and new ones up to its tip. The cursor does not
-// pass a block before balances were read at that block or above.
-func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown int64, watched chain.Accounts) error {
-	accounts, strays, err := b.recorded(ctx, s, watched)
+// pass a block before balances were read at that block or above. lastTip is the height of the tip of the
+// previous snapshot: if the balances at a newer tip cannot be read, the snapshot is behind.
+func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, lastTip int64, watched chain.Accounts) error {
+	accounts, strays, err := b.loadAccounts(ctx, s, watched)
 	if err != nil {
 		return err
 	}
@@ -67,12 +68,12 @@ func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown
 	case s.Behind:
 	case len(accounts) == 0:
 		s.Read = tip.Block
-	case last.Hash == tip.Hash && slices.IndexFunc(accounts, func(a *account) bool { return !a.Known }) < 0:
+	case last.Hash == tip.Hash && slices.IndexFunc(accounts, func(a *account) bool { return !a.Known }) < 0: // all balances at the tip are recorded
 	case len(accounts) > maxEveryBlock && last.Hash == b.block.Hash && last.Hash != "" && b.now().Sub(b.readAtTime) < readInterval:
 		s.Started = b.started
 	default:
 		err = b.read(ctx, s, tip, last, accounts)
-		if err != nil && (tip.Height <= shown || ctx.Err() != nil) {
+		if err != nil && (tip.Height <= lastTip || ctx.Err() != nil) {
 			return err
 		}
 		s.Behind = err != nil // a lasting fault fails the next scan
@@ -99,9 +100,9 @@ func (b *balances) limitCursor(s *chain.Snapshot, read chain.Block) {
 	}
 }
 
-// recorded returns the accounts, and separately those where the coin is not expected. It adds
+// loadAccounts returns the accounts, and separately those where the coin is not expected. It adds
 // to the snapshot their recorded rises that are on the chain above the cursor.
-func (b *balances) recorded(ctx context.Context, s *chain.Snapshot, watched chain.Accounts) (accounts, strays []*account, err error) {
+func (b *balances) loadAccounts(ctx context.Context, s *chain.Snapshot, watched chain.Accounts) (accounts, strays []*account, err error) {
 	for w := range watched.Accounts() {
 		address, err := keys.ParseEthereumAddress(w.Script)
 		if err != nil {
@@ -152,7 +153,7 @@ func (b *balances) read(ctx context.Context, s *chain.Snapshot, tip Header, last
 	}
 	var risen []*account
 	for _, a := range accounts {
-		if a.read = last; a.risen() {
+		if a.read = last; a.hasRisen() {
 			risen = append(risen, a)
 		}
 	}
@@ -163,8 +164,8 @@ func (b *balances) read(ctx context.Context, s *chain.Snapshot, tip Header, last
 	return nil
 }
 
-// risen reports whether an account holds more than is recorded.
-func (a *account) risen() bool { return a.balance.Cmp(a.highest) > 0 }
+// hasRisen reports whether an account holds more than is recorded.
+func (a *account) hasRisen() bool { return a.balance.Cmp(a.highest) > 0 }
 
 // addRises adds to a snapshot the transfers to accounts that hold more than is recorded.
 func (b *balances) addRises(ctx context.Context, s *chain.Snapshot, tip Header, risen []*account, readings int) error {
@@ -230,14 +231,14 @@ func (b *balances) rises(ctx context.Context, tip Header, risen []*account, read
 	search := search{balances: b, remaining: readings}
 	for len(searched) > 0 {
 		from := searched[0].from
-		alike := func(a *account) bool { return a.from.Height == from.Height }
-		group := slices.DeleteFunc(slices.Clone(searched), func(a *account) bool { return !alike(a) })
-		searched = slices.DeleteFunc(searched, alike)
+		hasSameStart := func(a *account) bool { return a.from.Height == from.Height }
+		group := slices.DeleteFunc(slices.Clone(searched), func(a *account) bool { return !hasSameStart(a) })
+		searched = slices.DeleteFunc(searched, hasSameStart)
 		low, high := levels{}, levels{}
 		for _, a := range group {
 			low[a], high[a] = a.highest, a.balance
 		}
-		if err := search.searchBetween(ctx, span{from, tip, false, from.Time}, low, high); err != nil {
+		if err := search.searchBetween(ctx, span{from: from, to: tip, since: from.Time}, low, high); err != nil {
 			return nil, err
 		}
 	}
@@ -293,7 +294,7 @@ func (b *balances) readBirthBalance(ctx context.Context, a *account) ([]chain.Tr
 	if balances[0].Cmp(a.highest) <= 0 {
 		return nil, nil
 	}
-	a.unsure = a.unsure || birth.Height > a.Birth.Height
+	a.unsure = a.unsure || birth.Height > a.Birth.Height // the balance may contain payments of the invoice
 	t := b.transfer(a, a.highest, balances[0], birth.Block)
 	a.highest = balances[0]
 	return []chain.Transfer{t}, nil

@@ -1,4 +1,4 @@
-// Package ethereum offers the EVM networks, which differ only in data: their assets and their
+// Package ethereum implements the EVM networks, which differ only in data: their assets and their
 // addresses.
 package ethereum
 
@@ -43,8 +43,8 @@ type Network struct {
 
 var _ chain.Bridged = (*Network)(nil)
 
-// loaded caches the keys of all EVM networks: a key has the same addresses on each of them.
-var loaded keys.Cache
+// keyCache caches the keys of all EVM networks: a key has the same addresses on each of them.
+var keyCache keys.Cache
 
 // New returns the network with the given parameters, such as Mainnet.
 func New(params Params) *Network { return &Network{params: params} }
@@ -77,7 +77,7 @@ func clone(assets []chain.Asset) []chain.Asset {
 // asset, with the checksum of ERC-55. Its script is the address in lower case. The error for a
 // key of another network is keys.ErrNetwork. See keys.Load for the form of the key.
 func (n *Network) NewDestination(request chain.Request) (chain.Destination, error) {
-	key, err := loaded.Load(request.Key)
+	key, err := keyCache.Load(request.Key)
 	if err != nil {
 		return chain.Destination{}, fmt.Errorf("load the key of an ETH wallet: %w", err)
 	}

@@ -38,7 +38,7 @@ var Networks = []Params{Mainnet, Base, Arbitrum, Optimism, Polygon, Gnosis, Aval
 //
 // The contracts of bridged tokens, with their decimals, are those of the aave list:
 // github.com/bgd-labs/aave-address-book, src/AaveV3*.sol and src/AaveV2Avalanche.sol.
-// Beside each stands the other list that it was compared with, on 2026-11-28:
+// The comment at each contract names the other list that it was compared with, on 2026-11-28:
 //
 //	optimism list  github.com/ethereum-optimism/ethereum-optimism.github.io,
 //	               data/BridgedUSDC/data.json, that of the bridge
@@ -47,7 +47,7 @@ var Networks = []Params{Mainnet, Base, Arbitrum, Optimism, Polygon, Gnosis, Aval
 //	uniswap list   github.com/Uniswap/default-token-list, src/tokens
 //
 // The public endpoints are those of chainid.network, the list of
-// github.com/ethereum-lists/chains, that need no account, each of another operator. Some of
+// github.com/ethereum-lists/chains, that need no account, each of a different operator. Some of
 // them forward requests to others, so they are not entirely independent. The merchant's
 // own node is better.
 
@@ -249,7 +249,7 @@ func (p Params) testNetwork(id chain.ID, name string, chainID uint64, contracts 
 	return p
 }
 
-// Token returns a token on the network that is in no list here. Its currency sets its rate.
+// Token returns a token on the network that is not in the lists of this file. Its currency sets its rate.
 func (p Params) Token(code string, contract keys.EthereumAddress, currency money.Currency) chain.Asset {
 	a := p.Assets[0] // the parameters of the network are equal in all assets
 	a.Code, a.Symbol, a.Name, a.Contract = code, code, code, contract.String()

@@ -62,10 +62,10 @@ func TestNetworks_policies(t *testing.T) {
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		params    ethereum.Params
-		code      string
-		due       string
-		uri, bare string
+		params           ethereum.Params
+		code             string
+		due              string
+		uri, linkAddress string
 	}{
 		"ether": {ethereum.Mainnet, "ETH", "1.5",
 			"ethereum:0x9858EfFD232B4033E47d90003D41EC34EcaEda94@1?value=1500000000000000000", ""},
@@ -95,7 +95,7 @@ func TestLinks(t *testing.T) {
 				t.Fatal(err)
 			}
 			link := asset.Link(destination.Address, money.MustParse(test.due, asset.Currency), "Shop")
-			if want := (chain.Link{URI: test.uri, Code: test.uri, Address: test.bare}); link != want {
+			if want := (chain.Link{URI: test.uri, Code: test.uri, Address: test.linkAddress}); link != want {
 				t.Errorf("Link() = %+v, want %+v", link, want)
 			}
 			read, err := network.ReadAddress(asset.Code, asset.Address(link.URI))

@@ -32,7 +32,7 @@ const (
 	unread    reading = iota
 	readOnce          // when the block was new
 	readTwice         // after secondReadAge
-	settled           // when it was final
+	readFinal         // when it was final
 )
 
 // record is one covered block, or a range of blocks that ends with it.
@@ -73,7 +73,7 @@ func (v *view) read(ctx context.Context, final int64, watched chain.Watched) err
 func (v *view) wantedReading(r record, final int64) reading {
 	switch {
 	case r.Height <= final:
-		return settled
+		return readFinal
 	case r.Height <= v.last().Height-v.secondReadLag:
 		return readTwice
 	}
@@ -95,8 +95,8 @@ func (v *view) due(final int64) func(record) bool {
 			return true
 		case r.read >= goal:
 			return false
-		case goal == settled:
-			return waiting[settled] >= finalBatch
+		case goal == readFinal:
+			return waiting[readFinal] >= finalBatch
 		}
 		return waiting[readTwice] >= v.secondReadLag
 	}
@@ -118,8 +118,8 @@ func (v *view) readRange(ctx context.Context, records []record, final int64, to 
 	return nil
 }
 
-// readLogs reads the logs of adjoining records, in the order of their blocks: those to the given
-// destinations at least, or to all addresses, which complete reports.
+// readLogs reads the logs of adjoining records, in the order of their blocks. complete reports
+// whether they are the logs to all addresses, and not only those to the given destinations.
 func (v *view) readLogs(ctx context.Context, records []record, to iter.Seq[string]) (logs []Log, complete bool, err error) {
 	if len(v.contracts) == 0 { // only the network's own coin is watched
 		return nil, true, nil
@@ -159,7 +159,7 @@ func logsBetween(logs []Log, first, last int64) []Log {
 func (v *view) addLogs(ctx context.Context, r *record, logs []Log, wanted func(script string) bool) error {
 	logs = logsBetween(logs, r.first, r.Height)
 	if len(logs) == 0 {
-		return v.settle(ctx, r, r.logs, wanted)
+		return v.addTransfers(ctx, r, r.logs, wanted)
 	}
 	known := map[Log]int{}
 	for i, l := range r.logs {
@@ -174,15 +174,15 @@ func (v *view) addLogs(ctx context.Context, r *record, logs []Log, wanted func(s
 		known[l.Event()] = len(merged)
 		merged = append(merged, l)
 	}
-	if err := v.settle(ctx, r, merged, wanted); err != nil {
+	if err := v.addTransfers(ctx, r, merged, wanted); err != nil {
 		return err
 	}
 	r.logs = merged
 	return nil
 }
 
-// settle makes transfers of the logs to wanted destinations, once the source confirms them.
-func (v *view) settle(ctx context.Context, r *record, logs []Log, wanted func(script string) bool) error {
+// addTransfers adds to the record transfers of the logs to wanted destinations, once the source confirms them.
+func (v *view) addTransfers(ctx context.Context, r *record, logs []Log, wanted func(script string) bool) error {
 	var claims []Log
 	headers := map[int64]Header{}
 	for _, l := range logs {

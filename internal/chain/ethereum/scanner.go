@@ -18,9 +18,9 @@ const maxTipLag = time.Minute
 
 // Scanner is an EVM network that is watched through a source. It implements
 // chain.Scanner and chain.Reporter. It offers the listed tokens. The network's own coin
-// and claimed tokens are offered only if a source may be asked for the balances of
-// addresses: only balances prove how much of them arrived. Transfers of
-// bridged tokens are watched, and these are never offered.
+// and claimed tokens are offered only if the source may be asked for the balances of
+// addresses: only balances prove how much of them arrived. Bridged tokens are watched and
+// never offered.
 type Scanner struct {
 	*Network
 	assets      []chain.Asset
@@ -31,9 +31,9 @@ type Scanner struct {
 	balances    *balances // nil if the network's own coin is not offered
 	attempts    chain.Attempts
 	tokenFaults *tokenFaults
-	// Unverified is called when the answer of a contract means that its token is not offered.
+	// OnTokenFault is called when the answer of a contract means that its token is not offered.
 	// It may be nil, and is set before the first scan.
-	Unverified func(TokenFault)
+	OnTokenFault func(TokenFault)
 }
 
 var _ interface {
@@ -85,9 +85,10 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	if age := s.now().Sub(best.Time); age > maxTipAge {
 		return chain.Snapshot{}, fmt.Errorf("block %d, the newest, is %s old", best.Height, age.Round(time.Second))
 	}
+	// After another error the contracts are asked again later. Until then, a claimed token is not offered.
 	if err := s.CheckTokens(ctx); err != nil && ctx.Err() != nil {
 		return chain.Snapshot{}, err
-	} // otherwise it is asked again; until then, a token with unknown decimals is not offered
+	}
 	if err := s.view.begin(ctx, from, best); err != nil {
 		return chain.Snapshot{}, err
 	}
@@ -96,21 +97,21 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	if err != nil {
 		return chain.Snapshot{}, err
 	}
-	shown := s.view.shown
+	lastTip := s.view.shown
 	snapshot := s.view.snapshot(reached, watched)
 	snapshot.Started, snapshot.Behind, snapshot.Unconfirmed = s.view.seen, behind, chain.None
 	if behind {
 		snapshot.Started = best.At
 	}
-	if known := snapshot.Tip.Time.Add(maxTipLag); known.Before(snapshot.Started) {
-		snapshot.Started = known
+	if knownUntil := snapshot.Tip.Time.Add(maxTipLag); knownUntil.Before(snapshot.Started) {
+		snapshot.Started = knownUntil
 	}
 	if accounts, ok := watched.(chain.Accounts); ok && s.balances != nil {
 		tip := s.view.base
 		if reached > 0 {
 			tip = s.view.records[reached-1].Header
 		}
-		if err := s.balances.add(ctx, &snapshot, tip, shown, accounts); err != nil {
+		if err := s.balances.add(ctx, &snapshot, tip, lastTip, accounts); err != nil {
 			return chain.Snapshot{}, err
 		}
 	}

@@ -52,7 +52,7 @@ func (s *search) searchBetween(ctx context.Context, where span, low, high levels
 	}
 	values, err := s.source.Balances(ctx, middle, addressesOf(rose))
 	if errors.Is(err, ErrNoState) {
-		return s.searchBetween(ctx, span{middle, where.to, true, where.since}, low, high)
+		return s.searchBetween(ctx, span{from: middle, to: where.to, noState: true, since: where.since}, low, high)
 	}
 	if err != nil {
 		return err
@@ -67,10 +67,10 @@ func (s *search) searchBetween(ctx context.Context, where span, low, high levels
 			half[a] = high[a]
 		}
 	}
-	if err := s.searchBetween(ctx, span{where.from, middle, where.noState, where.since}, low, half); err != nil {
+	if err := s.searchBetween(ctx, span{from: where.from, to: middle, noState: where.noState, since: where.since}, low, half); err != nil {
 		return err
 	}
-	return s.searchBetween(ctx, span{middle, where.to, false, middle.Time}, half, high)
+	return s.searchBetween(ctx, span{from: middle, to: where.to, since: middle.Time}, half, high)
 }
 
 // addTransfers adds transfers to accounts whose balances rose in one block, or at an unknown time

@@ -13,8 +13,8 @@ import (
 )
 
 // Source reads an EVM network: from endpoints that agree, or from one that is trusted. Its
-// methods are called one at a time, except Health, which may be called at any time. From an
-// error the caller must conclude nothing.
+// methods are called one at a time, except Health, which may be called at any time. An
+// error gives no information about the network.
 type Source interface {
 	// Best returns the newest block that is trusted.
 	Best(ctx context.Context) (Best, error)
@@ -48,8 +48,8 @@ type BalanceSource interface {
 	// the block exists and its state is pruned.
 	Balances(ctx context.Context, at Header, accounts []keys.EthereumAddress) ([]*big.Int, error)
 	Nonces(ctx context.Context, at Header, accounts []keys.EthereumAddress) ([]uint64, error)
-	// Tokens returns how much of a token accounts hold in the state after a block. Its
-	// errors are those of Balances. See EIP-20, "balanceOf".
+	// Tokens returns the balances of a token in the state after a block. Its errors are
+	// those of Balances. See EIP-20, "balanceOf".
 	Tokens(ctx context.Context, at Header, contract keys.EthereumAddress, accounts []keys.EthereumAddress) ([]*big.Int, error)
 	// Payments returns the transactions of a block that send the network's own coin to
 	// accounts, except those of contracts.

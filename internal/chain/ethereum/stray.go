@@ -31,7 +31,7 @@ type strayState struct {
 	readAtTime time.Time // of the last reading
 	next       int       // index of the next account read in turn, oldest first
 	// read is the block at which an account last held no more than is recorded, by script.
-	// spent are the accounts whose balance rose without a transfer that is found, because they spent.
+	// spent are the accounts whose balance rose although no transfer was found: they have spent.
 	read  map[string]chain.Block
 	spent map[string]bool
 }
@@ -41,7 +41,7 @@ func newStrayState() strayState {
 }
 
 // readStrays adds to a snapshot the transfers to accounts where the coin is not expected. known
-// are those of them with recorded transfers. After an error they are read again later.
+// are the strays with recorded transfers. After an error the strays are read again later.
 func (b *balances) readStrays(ctx context.Context, s *chain.Snapshot, tip Header, known []*account, watched chain.Accounts) error {
 	since := b.now().Sub(b.strays.readAtTime)
 	if s.Behind || since >= 0 && since < strayInterval {
@@ -70,7 +70,7 @@ func (b *balances) readStrays(ctx context.Context, s *chain.Snapshot, tip Header
 func (b *balances) selectRisen(tip Header, accounts []*account) (risen []*account) {
 	for _, a := range accounts {
 		switch {
-		case !a.risen():
+		case !a.hasRisen():
 			b.strays.read[a.Script] = tip.Block
 		case len(risen) < maxStraysSearched && !b.strays.spent[a.Script]:
 			risen = append(risen, a)
@@ -91,7 +91,7 @@ func (b *balances) nextStrays(known []*account, watched chain.Accounts) ([]*acco
 	}
 	newest := min(len(scripts), newestStrays)
 	var accounts []*account
-	for _, script := range slices.Concat(scripts[:newest], b.inTurn(scripts[newest:])) {
+	for _, script := range slices.Concat(scripts[:newest], b.nextInTurn(scripts[newest:])) {
 		a := byScript[script]
 		if a == nil {
 			address, err := keys.ParseEthereumAddress(script)
@@ -108,8 +108,8 @@ func (b *balances) nextStrays(known []*account, watched chain.Accounts) ([]*acco
 	return accounts, nil
 }
 
-// inTurn returns the next of the accounts that are read in turn, newest first.
-func (b *balances) inTurn(scripts []string) []string {
+// nextInTurn returns the next of the accounts that are read in turn, newest first.
+func (b *balances) nextInTurn(scripts []string) []string {
 	if len(scripts) <= otherStrays {
 		return scripts
 	}

@@ -105,7 +105,7 @@ func (s *Scanner) CheckTokens(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	due := s.tokenFaults.due(s.known(), s.now())
+	due := s.tokenFaults.due(s.allAssets(), s.now())
 	if len(due) == 0 {
 		return nil
 	}
@@ -123,8 +123,8 @@ func (s *Scanner) CheckTokens(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", a.Code, err)
 		}
 		fault, isNew := s.tokenFaults.recordAnswer(a, decimals, known)
-		if isNew && s.Unverified != nil {
-			s.Unverified(fault)
+		if isNew && s.OnTokenFault != nil {
+			s.OnTokenFault(fault)
 		}
 		if fault.Wrong {
 			s.view = newView(s.source, s.watchedAssets(), s.params.Claimed, s.params.BlockTime)
@@ -142,12 +142,12 @@ func (s *Scanner) WatchedCodes() []string {
 	return codes
 }
 
-// known returns the assets and the bridged tokens.
-func (s *Scanner) known() []chain.Asset { return slices.Concat(s.assets, s.bridged) }
+// allAssets returns the assets and the bridged tokens.
+func (s *Scanner) allAssets() []chain.Asset { return slices.Concat(s.assets, s.bridged) }
 
 // watchedAssets returns the watched assets and bridged tokens.
 func (s *Scanner) watchedAssets() []chain.Asset {
-	return slices.DeleteFunc(s.known(), func(a chain.Asset) bool {
+	return slices.DeleteFunc(s.allAssets(), func(a chain.Asset) bool {
 		fault, _ := s.tokenFaults.fault(a.Code)
 		return fault.Wrong || fault.Unreadable
 	})
@@ -156,7 +156,7 @@ func (s *Scanner) watchedAssets() []chain.Asset {
 // TokenFaults returns why tokens are not offered or not watched, from memory.
 func (s *Scanner) TokenFaults() []TokenFault {
 	var list []TokenFault
-	for _, a := range s.known() {
+	for _, a := range s.allAssets() {
 		if fault, hasFault := s.tokenFaults.fault(a.Code); hasFault {
 			list = append(list, fault)
 		}

@@ -10,7 +10,7 @@ import (
 	"chequer/internal/chain/ethereum"
 )
 
-func TestDoubts(t *testing.T) {
+func TestTokenFaults(t *testing.T) {
 	t.Parallel()
 	const unknown = -1
 	tests := map[string]struct {
@@ -46,7 +46,7 @@ func TestDoubts(t *testing.T) {
 			c.last().tokens[payee] = 1_000_000
 			s := watch(p, c)
 			var reported []ethereum.TokenFault
-			s.Unverified = func(d ethereum.TokenFault) { reported = append(reported, d) }
+			s.OnTokenFault = func(fault ethereum.TokenFault) { reported = append(reported, fault) }
 			got := scan(t, s, chain.Cursor{}, &fakeWatched{scripts: []string{payee}})
 
 			faults := s.TokenFaults()

@@ -64,7 +64,7 @@ func parseToken(text string) (chain.Asset, error) {
 	}
 	i := slices.IndexFunc(Networks, func(p Params) bool { return string(p.ID) == fields[0] })
 	if len(fields) != 5 || i < 0 {
-		return chain.Asset{}, fmt.Errorf("%q is not like base:CODE:0x…:6:USDC", text)
+		return chain.Asset{}, fmt.Errorf("%q is not in the form network:CODE:contract:decimals:RATE, such as base:CODE:0x…:6:USDC", text)
 	}
 	contract, err := keys.ParseEthereumAddress(fields[2])
 	decimals, numberErr := strconv.ParseUint(fields[3], 10, 8)

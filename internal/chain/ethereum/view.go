@@ -97,7 +97,7 @@ func (v *view) begin(ctx context.Context, from chain.Cursor, best Best) error {
 
 // errBelow returns the error for a source that is below a block that it had before.
 func errBelow(best Best, height int64) error {
-	return fmt.Errorf("the endpoints are at block %d only, and block %d was already read", best.Height, height)
+	return fmt.Errorf("the endpoints are only at block %d, although block %d was already read", best.Height, height)
 }
 
 // restart drops all records and begins above a height.
@@ -247,7 +247,7 @@ func (v *view) extend(ctx context.Context, best Best) error {
 		if h.Parent != last.Hash {
 			return chain.ErrMoved
 		}
-		v.departed.Returned(h.Cursor())
+		v.departed.Remove(h.Cursor())
 		v.records, last = append(v.records, record{Header: h, first: h.Height}), h
 	}
 	if last.Height == best.Height && last.Hash != best.Hash {
@@ -275,7 +275,7 @@ func (v *view) onChain(ctx context.Context, block chain.Cursor) (bool, error) {
 	return header.Hash == block.Hash, err
 }
 
-// snapshot returns what the first records, up to reached, show.
+// snapshot returns the snapshot of the first records; reached is their number.
 func (v *view) snapshot(reached int, watched chain.Watched) chain.Snapshot {
 	s := chain.Snapshot{From: v.base.Cursor(), Tip: v.base.Block, Next: v.base.Cursor(), Blocks: map[int64]string{v.base.Height: v.base.Hash}}
 	records := v.records[:reached]
@@ -284,11 +284,12 @@ func (v *view) snapshot(reached int, watched chain.Watched) chain.Snapshot {
 	}
 	v.shown = s.Tip.Height
 	scripts, _ := watched.Since(0)
-	idle, pass := !nonEmpty(scripts), true
+	isIdle := !nonEmpty(scripts)
+	canPass := true // whether the cursor may pass the records so far
 	for _, r := range records {
 		s.Blocks[r.Height] = r.Hash
-		pass = pass && r.Height <= s.Tip.Height-v.cursorLag && (idle || r.read == settled)
-		if pass {
+		canPass = canPass && r.Height <= s.Tip.Height-v.cursorLag && (isIdle || r.read == readFinal)
+		if canPass {
 			s.Next = r.Cursor()
 		}
 		for _, t := range r.transfers {

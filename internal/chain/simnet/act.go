@@ -12,11 +12,11 @@ import (
 
 // Pay sends an amount to a script. The transaction is in the mempool.
 func (n *Network) Pay(ctx context.Context, asset chain.Asset, script string, amount money.Amount) (tx string, err error) {
-	return n.Send(ctx, Tx{Outputs: []Output{Pays(asset, script, amount)}})
+	return n.Send(ctx, Tx{Outputs: []Output{OutputTo(asset, script, amount)}})
 }
 
-// Pays returns an output that pays a script.
-func Pays(asset chain.Asset, script string, amount money.Amount) Output {
+// OutputTo returns an output that pays a script.
+func OutputTo(asset chain.Asset, script string, amount money.Amount) Output {
 	return Output{Asset: asset.Code, Script: script, Units: amount.Minor().String()}
 }
 
@@ -119,13 +119,16 @@ func (n *Network) Drop(ctx context.Context, tx string) error {
 		if i < 0 || c.Txs[i].Height >= 0 {
 			return ErrUnknownTx
 		}
-		c.Txs[i].ReplacedBy = "nothing"
+		c.Txs[i].ReplacedBy = noReplacement
 		return nil
 	})
 }
 
 // waiting is the height of a transaction in the mempool.
 const waiting = -1
+
+// noReplacement is the ReplacedBy of a transaction that was dropped.
+const noReplacement = "nothing"
 
 // outsideScript is a script that is not a destination.
 const outsideScript = "elsewhere"

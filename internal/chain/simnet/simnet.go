@@ -1,5 +1,5 @@
-// Package simnet is a simulated network for the demo, test keys and tests: one chain for every
-// asset. Its blocks and mempool are rows in storage.
+// Package simnet is a simulated network for the demo, test keys and tests: one chain for all
+// assets. Its blocks and mempool are rows in storage.
 package simnet
 
 import (

@@ -49,7 +49,7 @@ func (h *harness) send(t *testing.T, spends []string, outputs []chaintest.Output
 	t.Helper()
 	tx := simnet.Tx{Spends: spends}
 	for _, o := range outputs {
-		tx.Outputs = append(tx.Outputs, simnet.Pays(h.Asset(), o.Script, o.Amount))
+		tx.Outputs = append(tx.Outputs, simnet.OutputTo(h.Asset(), o.Script, o.Amount))
 	}
 	id, err := h.net.Send(t.Context(), tx)
 	if err != nil {
@@ -58,13 +58,13 @@ func (h *harness) send(t *testing.T, spends []string, outputs []chaintest.Output
 	return id
 }
 
-// Conflict implements chaintest.Coins: no scan sees the transaction in the mempool before Mine.
+// Conflict implements chaintest.UTXOHarness: no scan sees the transaction in the mempool before Mine.
 func (h *harness) Conflict(t *testing.T, tx string, outputs ...chaintest.Output) string {
 	t.Helper()
 	return h.Replace(t, tx, outputs...)
 }
 
-// Spend implements chaintest.Coins.
+// Spend implements chaintest.UTXOHarness.
 func (h *harness) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output) string {
 	t.Helper()
 	return h.send(t, []string{outpoint}, outputs)

@@ -33,7 +33,7 @@ const full = `{"foreign_id":"f-1","order_id":"1042","mode":"live","version":3,"s
 		"prices":[{"crypto_currency":"BTC","expected_amount":"0.0006","rate_eur":"86420","rate_usd":"93333.6","rate_client":"86420"}]}],
 	"rate_source":"demo","merchant_name":"Atelier Nord","description":"Chair","metadata":{"a":"b"},"language":"de",
 	"url_success":"https://shop.example/ok","url_failure":"http://localhost:8080/no","refund_address":"bc1r",
-	"watched_until":"2026-12-27T12:15:00.000Z"}`
+	"personal_data_removed_at":"2028-12-27T12:15:00.000Z","watched_until":"2026-12-27T12:15:00.000Z"}`
 
 // specification is the answer of a service that implements only the specification.
 const specification = `{"foreign_id":"f-1","status":"created","expired_at":"2026-11-27T12:15:00Z","client_amount":56.50,"client_currency":"EUR",
@@ -49,11 +49,11 @@ func changed(t *testing.T, answer, field, value string) string {
 	if err := d.Decode(&object); err != nil {
 		t.Fatal(err)
 	}
-	names, in := strings.Split(field, "."), object
+	names, parent := strings.Split(field, "."), object
 	for _, name := range names[:len(names)-1] {
-		in = in[name].([]any)[0].(map[string]any)
+		parent = parent[name].([]any)[0].(map[string]any)
 	}
-	in[names[len(names)-1]] = json.RawMessage(value)
+	parent[names[len(names)-1]] = json.RawMessage(value)
 	body, err := json.Marshal(object)
 	if err != nil {
 		t.Fatal(err)
@@ -102,6 +102,7 @@ func TestClient_refuses_an_answer_with_an_invalid_field(t *testing.T) {
 		"expired_at":                      times,
 		"paid_at":                         times,
 		"watched_until":                   times,
+		"personal_data_removed_at":        times,
 		"paid_currency":                   words(64),
 		"paid_tx":                         words(200),
 		"client_amount":                   amounts,
@@ -277,7 +278,7 @@ func TestClient_bounds_the_bridged_versions_of_a_token(t *testing.T) {
 
 func TestClient_bounds_the_lists_of_an_answer(t *testing.T) {
 	t.Parallel()
-	list := func(part string, n int) string { return "[" + strings.Repeat(part+",", n-1) + part + "]" }
+	list := func(element string, n int) string { return "[" + strings.Repeat(element+",", n-1) + element + "]" }
 	payment := `{"amount":"1","fiat_amount":"1","state":"seen","confirmations":%d}`
 	payments := make([]string, 2000)
 	for i := range payments {
@@ -441,7 +442,7 @@ func wantValid(t *testing.T, r api.Resource) {
 		t.Errorf("%q is %q", r.ForeignID, r.Status)
 	}
 	if len(r.PaymentMethods) > 32 || len(r.Payments) > 1000 || len(r.Quotes) > 100 || len(r.Refunds) > 100 || len(r.Exceptions) > 8 {
-		t.Error("too many parts")
+		t.Error("a list is too long")
 	}
 	body, err := json.Marshal(r)
 	if err != nil {

@@ -14,13 +14,13 @@ const (
 	memoryTTL = 24 * time.Hour
 )
 
-// creation is the answer to a creation, with its request.
+// creation is the answer to a request that created an invoice, with that request.
 type creation struct {
 	invoice   api.Invoice
 	request   api.InvoiceRequest
 	createdAt string
 	offset    time.Duration // of the service's clock
-	expiresAt time.Time     // end of its time in memory
+	expiresAt time.Time     // after which it is removed, by the local clock
 }
 
 // memory holds the creations at a service that may have no call to read them again. It is safe for
@@ -52,7 +52,7 @@ func (m *memory) store(now time.Time, created api.Invoice, r api.InvoiceRequest,
 	}
 	m.creations[created.ForeignID] = creation{
 		invoice: created, request: r, createdAt: now.Add(offset).UTC().Format(api.TimeLayout),
-		offset: offset, expiresAt: end.Add(memoryTTL - offset),
+		offset: offset, expiresAt: end.Add(memoryTTL - offset), // end is a time of the service's clock
 	}
 }
 
@@ -67,7 +67,7 @@ func (m *memory) find(now time.Time, id string) (creation, bool) {
 	return created, true
 }
 
-// clear removes all creations: the service has a call to read them.
+// clear removes all creations. It is called when the service turns out to have a call to read them.
 func (m *memory) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -49,7 +49,7 @@ func (c *Client) readPlain(ctx context.Context, id string) (client.Snapshot, err
 	switch {
 	case err == nil:
 		created.invoice, created.offset = read.Invoice, c.offset(read.Header)
-	case !isAnswer || apiErr.IsTemporary() || !remembered && apiErr.Status == http.StatusForbidden:
+	case !isAnswer || apiErr.IsTemporary() || !remembered && apiErr.Status == http.StatusForbidden: // the invoice may exist
 		return client.Snapshot{}, cleanError(err)
 	case !remembered:
 		return client.Snapshot{}, fmt.Errorf("read invoice: %w", client.ErrNotFound)

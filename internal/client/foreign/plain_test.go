@@ -63,9 +63,9 @@ func (s *specOnlyServer) check(r *http.Request) {
 	if err != nil || !signature.Verify("secret", body, r.Header.Get(api.HeaderSignature)) || r.Header.Get(api.HeaderKey) != "key" {
 		s.t.Errorf("the creation is not signed as the specification says: %v", r.Header)
 	}
-	for _, own := range []string{api.HeaderTimestamp, api.HeaderNonce} {
-		if r.Header.Get(own) != "" {
-			s.t.Errorf("creation has %s", own)
+	for _, name := range []string{api.HeaderTimestamp, api.HeaderNonce} {
+		if r.Header.Get(name) != "" {
+			s.t.Errorf("creation has the header %s of Chequer's scheme", name)
 		}
 	}
 	var fields map[string]json.RawMessage
@@ -83,15 +83,15 @@ func (s *specOnlyServer) check(r *http.Request) {
 
 func newSpecOnlyServer(t *testing.T, status string) (*specOnlyServer, *foreign.Client) {
 	t.Helper()
-	b := &specOnlyServer{t: t, paths: make(chan string, 1000)}
+	server := &specOnlyServer{t: t, paths: make(chan string, 1000)}
 	if status != "" {
-		b.status.Store(&status)
+		server.status.Store(&status)
 	}
-	c, err := foreign.New(client.Config{BaseURL: "http://spec.example", Key: "key", Secret: "secret", Transport: client.InProcess(b)})
+	c, err := foreign.New(client.Config{BaseURL: "http://spec.example", Key: "key", Secret: "secret", Transport: client.InProcess(server)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b, c
+	return server, c
 }
 
 var plainRequest = api.InvoiceRequest{
@@ -146,7 +146,7 @@ func TestPlain_service_without_a_status_shows_the_answer_to_the_creation(t *test
 func TestPlain_service_with_a_status_is_read(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b, c := newSpecOnlyServer(t, "created")
+		server, c := newSpecOnlyServer(t, "created")
 		got, err := c.Invoice(t.Context(), "f-1") // created by another client
 		if err != nil {
 			t.Fatal(err)
@@ -157,7 +157,7 @@ func TestPlain_service_with_a_status_is_read(t *testing.T) {
 			t.Errorf("Invoice() differs (-got +want):\n%s", diff)
 		}
 		paid := "paid"
-		b.status.Store(&paid)
+		server.status.Store(&paid)
 		got, err = c.Invoice(t.Context(), "f-1")
 		if r := got.Resource; err != nil || r.Status != "paid" || r.PaidAmount != "56.5" || r.DueAmount != "0" || r.PaidCurrency != "BTC" {
 			t.Errorf("paid: %+v, %v", r, err)
@@ -168,29 +168,29 @@ func TestPlain_service_with_a_status_is_read(t *testing.T) {
 func TestPlain_service_is_polled_during_a_wait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b, c := newSpecOnlyServer(t, "created")
+		server, c := newSpecOnlyServer(t, "created")
 		first, err := c.Invoice(t.Context(), "f-1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := b.requests.Load()
+		before := server.requests.Load()
 		start := time.Now()
 		_, err = c.WaitInvoice(t.Context(), "f-1", first.ETag, 12*time.Second)
 		if waited := time.Since(start); !errors.Is(err, client.ErrNotModified) || waited != 12*time.Second {
 			t.Errorf("WaitInvoice() = %v after %s", err, waited)
 		}
-		if n := b.requests.Load() - before; n != 3 { // at 0, 5 and 10 s
+		if n := server.requests.Load() - before; n != 3 { // at 0, 5 and 10 s
 			t.Errorf("%d requests, want 3", n)
 		}
-		time.AfterFunc(7*time.Second, func() { paid := "paid"; b.status.Store(&paid) })
+		time.AfterFunc(7*time.Second, func() { paid := "paid"; server.status.Store(&paid) })
 		start = time.Now()
 		got, err := c.WaitInvoice(t.Context(), "f-1", first.ETag, 30*time.Second)
 		if waited := time.Since(start); err != nil || got.Resource.Status != "paid" || waited != 10*time.Second {
 			t.Errorf("WaitInvoice() = %s, %v after %s", got.Resource.Status, err, waited)
 		}
-		before = b.requests.Load()
+		before = server.requests.Load()
 		time.Sleep(time.Minute)
-		if b.requests.Load() != before {
+		if server.requests.Load() != before {
 			t.Error("the service was polled without a wait")
 		}
 	})
@@ -199,11 +199,11 @@ func TestPlain_service_is_polled_during_a_wait(t *testing.T) {
 func TestPlain_service_is_tried_again_after_ten_minutes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b, c := newSpecOnlyServer(t, "created")
+		server, c := newSpecOnlyServer(t, "created")
 		count := func() (extended int) {
 			for {
 				select {
-				case path := <-b.paths:
+				case path := <-server.paths:
 					if strings.Contains(path, "/invoices/") {
 						extended++
 					}
@@ -234,8 +234,8 @@ func TestPlain_service_with_another_clock_has_the_right_remaining_time(t *testin
 	t.Parallel()
 	for _, status := range []string{"", "created"} {
 		synctest.Test(t, func(t *testing.T) {
-			b, c := newSpecOnlyServer(t, status)
-			b.ahead = 2 * time.Hour
+			server, c := newSpecOnlyServer(t, status)
+			server.ahead = 2 * time.Hour
 			id, err := c.CreateInvoice(t.Context(), plainRequest, "")
 			if err != nil {
 				t.Fatal(err)
@@ -252,18 +252,18 @@ func TestPlain_service_with_another_clock_has_the_right_remaining_time(t *testin
 func TestPlain_service_that_is_down_returns_an_error(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b, c := newSpecOnlyServer(t, "created")
-		b.down.Store(true)
+		server, c := newSpecOnlyServer(t, "created")
+		server.down.Store(true)
 		want := &client.Error{Status: 502, Message: "Bad Gateway"}
 		_, err := c.CreateInvoice(t.Context(), plainRequest, "")
 		checkError(t, err, want)
 		_, err = c.Invoice(t.Context(), "f-1")
 		checkError(t, err, want)
-		b.down.Store(false)
+		server.down.Store(false)
 		if _, err := c.Invoice(t.Context(), "f-1"); err != nil {
 			t.Fatal(err)
 		}
-		b.down.Store(true)
+		server.down.Store(true)
 		_, err = c.Invoice(t.Context(), "f-1")
 		checkError(t, err, want)
 	})

@@ -14,10 +14,10 @@ var (
 		api.ExceptionUnderpaid, api.ExceptionOverpaid, api.ExceptionLate, api.ExceptionReplaced,
 		api.ExceptionReorged, api.ExceptionWrongAsset, api.ExceptionOld, api.ExceptionDelayed,
 	}
-	states       = []string{"seen", "confirmed", "late", "replaced", "reorged", "dust", "old", "wrong_asset"}
-	refundKinds  = []string{"received", "surplus", "part"}
-	refundStates = []string{"asked", "ready", "sent", "confirmed", "cancelled", "declined"}
-	modes        = []string{"", "live", "test"}
+	paymentStates = []string{"seen", "confirmed", "late", "replaced", "reorged", "dust", "old", "wrong_asset"}
+	refundKinds   = []string{"received", "surplus", "part"}
+	refundStates  = []string{"asked", "ready", "sent", "confirmed", "cancelled", "declined"}
+	modes         = []string{"", "live", "test"}
 )
 
 // checkCreated checks the answer to a request that creates an invoice. Missing fields are accepted, because the invoice is
@@ -87,6 +87,7 @@ func checkResource(r *api.Resource, id string) error {
 		c.refund(&r.Refunds[i])
 	}
 	c.moment("kept_surplus.at", &r.KeptSurplus.At)
+	c.moment("personal_data_removed_at", &r.PersonalDataRemovedAt)
 	c.text(&r.KeptSurplus.Actor, maxMerchant)
 	r.KeptSurplus.Amount = cmp.Or(r.KeptSurplus.Amount, "0")
 	c.amount("kept_surplus.amount", r.KeptSurplus.Amount)
@@ -146,9 +147,7 @@ func (c *check) refund(r *api.Refund) {
 	c.text(&r.NetworkName, maxWord)
 	c.amount("refunds.amount", r.Amount)
 	c.amount("refunds.fiat_amount", r.FiatAmount)
-	if r.Rate != "" {
-		c.rate("refunds.rate", r.Rate)
-	}
+	c.rate("refunds.rate", r.Rate)
 	c.word("refunds.address", r.Address, maxAddress)
 	c.word("refunds.payment_uri", r.PaymentURI, maxURI)
 	c.word("refunds.tx", r.Tx, maxAddress)
@@ -156,9 +155,11 @@ func (c *check) refund(r *api.Refund) {
 		c.text(text, maxMerchant)
 	}
 	c.text(&r.Reason, maxSentence)
-	for name, at := range map[string]*string{"held_until": &r.HeldUntil, "asked_at": &r.AskedAt, "prepared_at": &r.PreparedAt, "sent_at": &r.SentAt, "closed_at": &r.ClosedAt} {
-		c.moment("refunds."+name, at)
-	}
+	c.moment("refunds.held_until", &r.HeldUntil)
+	c.moment("refunds.asked_at", &r.AskedAt)
+	c.moment("refunds.prepared_at", &r.PreparedAt)
+	c.moment("refunds.sent_at", &r.SentAt)
+	c.moment("refunds.closed_at", &r.ClosedAt)
 }
 
 func (c *check) payment(p *api.Payment) {
@@ -170,7 +171,7 @@ func (c *check) payment(p *api.Payment) {
 	c.word("payments.tx", p.Tx, maxAddress)
 	c.counter("payments.confirmations", int64(p.Confirmations))
 	c.counter("payments.required", int64(p.Required))
-	c.oneOf("payments.state", p.State, states)
+	c.oneOf("payments.state", p.State, paymentStates)
 	c.moment("payments.first_seen_at", &p.FirstSeenAt)
 	c.text(&p.Symbol, maxWord)
 	c.text(&p.NetworkName, maxWord)

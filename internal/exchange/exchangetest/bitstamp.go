@@ -49,7 +49,7 @@ func (s *Server) bitstamp(r *http.Request, call, body string) Answer {
 	}
 	s.nonces[nonce] = true
 	millis, err := strconv.ParseInt(timestamp, 10, 64)
-	if age := s.now().Sub(time.UnixMilli(millis)); err != nil || age.Abs() > 150*time.Second {
+	if age := s.now().Sub(time.UnixMilli(millis)); err != nil || age.Abs() > 150*time.Second { // the documented limit
 		return bitstampError(http.StatusForbidden, map[string]any{"reason": "X-Auth-Timestamp header is out of boundaries", "code": "API0017"})
 	}
 	form, err := url.ParseQuery(body)
@@ -144,7 +144,7 @@ func (s *Server) bitstampSell(symbol string, form url.Values) Answer {
 		return bitstampError(http.StatusBadRequest, map[string]any{"reason": "Missing amount and/or price POST parameters"})
 	}
 	if form.Get("ioc_order") != "True" {
-		s.wrong = append(s.wrong, "an order that stays")
+		s.wrong = append(s.wrong, "an order that stays open")
 	}
 	coin, volume, price := bitstampNames[symbol], rat(form.Get("amount")), rat(form.Get("price"))
 	reason := func(text string) Answer {
@@ -155,7 +155,7 @@ func (s *Server) bitstampSell(symbol string, form url.Values) Answer {
 		return bitstampError(http.StatusBadRequest, map[string]any{"response_code": "400.003", "response_explanation": "Trading for provided market is disabled."})
 	case s.total(coin).Cmp(volume) < 0:
 		return reason("You have only " + digits(s.total(coin), 8) + " " + coin + " available. Check your account balance for details.")
-	case !multiple(volume, "0.00000001") || !multiple(price, "0.01"):
+	case !isMultiple(volume, "0.00000001") || !isMultiple(price, "0.01"):
 		return reason("Ensure that there are no more than 2 decimal places.")
 	}
 	o := s.accept(form.Get("client_order_id"), coin, volume, price)

@@ -104,7 +104,7 @@ func Falsify(old, replacement string) Fault {
 	return func(s *Server, w http.ResponseWriter, _ *http.Request, process func() Answer) {
 		a := process()
 		if !bytes.Contains(a.body, []byte(old)) {
-			s.note(fmt.Sprintf("Falsify: %q is not in the answer %s", old, a.body))
+			s.addWrongCall(fmt.Sprintf("Falsify: %q is not in the answer %s", old, a.body))
 		}
 		a.body = bytes.ReplaceAll(a.body, []byte(old), []byte(replacement))
 		a.header = nil // it cannot be signed

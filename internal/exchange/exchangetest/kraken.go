@@ -28,8 +28,8 @@ var krakenPermission = map[string]string{
 	"AddOrder": "modify-trades", "GetApiKeyInfo": "",
 }
 
-func krakenError(words string) Answer {
-	body, _ := json.Marshal(map[string]any{"error": []string{words}})
+func krakenError(text string) Answer {
+	body, _ := json.Marshal(map[string]any{"error": []string{text}})
 	return Answer{body: body}
 }
 
@@ -82,12 +82,12 @@ func (s *Server) kraken(r *http.Request, call, body string) Answer {
 		for _, n := range krakenNames {
 			free := new(big.Rat).Set(s.total(n.coin))
 			for suffix, amount := range s.earning[n.coin] {
-				part := amount
-				if free.Cmp(part) < 0 {
-					part = free
+				held := amount
+				if free.Cmp(held) < 0 {
+					held = free
 				}
-				free = new(big.Rat).Sub(free, part)
-				balances[n.asset+"."+suffix] = map[string]string{"balance": digits(part, 10), "hold_trade": "0.0000000000"}
+				free = new(big.Rat).Sub(free, held)
+				balances[n.asset+"."+suffix] = map[string]string{"balance": digits(held, 10), "hold_trade": "0.0000000000"}
 			}
 			balances[n.base] = map[string]string{"balance": digits(free, 10), "hold_trade": "0.0000000000"}
 		}
@@ -152,9 +152,9 @@ func (s *Server) krakenAdd(form url.Values) Answer {
 	switch {
 	case s.status != "online" && s.status != "limit_only":
 		return krakenError("EService:Market in " + s.status + " mode")
-	case !multiple(volume, "0.00000001"):
+	case !isMultiple(volume, "0.00000001"):
 		return krakenError("EGeneral:Invalid arguments:volume")
-	case !multiple(price, "0.01"):
+	case !isMultiple(price, "0.01"):
 		return krakenError("EOrder:Tick size check failed")
 	case volume.Cmp(rat("0.00005")) < 0:
 		return krakenError("EOrder:Order minimum not met")
@@ -171,9 +171,9 @@ func (s *Server) krakenAdd(form url.Values) Answer {
 func (s *Server) krakenOrders(call string, form url.Values) Answer {
 	found := map[string]any{}
 	start, _ := strconv.ParseInt(form.Get("start"), 10, 64)
-	end, bounded := s.now().Unix(), form.Get("end")
-	if bounded != "" {
-		end, _ = strconv.ParseInt(bounded, 10, 64)
+	end, endText := s.now().Unix(), form.Get("end")
+	if endText != "" {
+		end, _ = strconv.ParseInt(endText, 10, 64)
 	}
 	offset, _ := strconv.Atoi(form.Get("ofs"))
 	skipped := 0
@@ -185,14 +185,14 @@ func (s *Server) krakenOrders(call string, form url.Values) Answer {
 		}
 		switch {
 		case call == "QueryOrders" && o.ref != form.Get("txid"), call == "OpenOrders" && !isOpen, call == "ClosedOrders" && isOpen,
-			call != "QueryOrders" && id != "" && o.id != id, o.createdAt.Unix() <= start, bounded != "" && o.createdAt.Unix() > end, s.hidden:
+			call != "QueryOrders" && id != "" && o.id != id, o.createdAt.Unix() <= start, endText != "" && o.createdAt.Unix() > end, s.hidden:
 			continue
 		}
 		if skipped < offset {
 			skipped++
 			continue
 		}
-		if len(found) == 50 {
+		if len(found) == 50 { // the size of a page of Kraken
 			break
 		}
 		found[o.ref] = o.kraken()

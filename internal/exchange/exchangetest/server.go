@@ -47,7 +47,7 @@ type Server struct {
 	unfiltered  bool // Kraken's filter by name finds only open orders
 	faults      map[string][]Fault
 	calls       []string
-	watch       func(call string, done bool)
+	hook        func(call string, done bool)
 	wrong       []string // calls that no exchange should receive
 }
 
@@ -60,8 +60,8 @@ type order struct {
 	createdAt       time.Time
 }
 
-// New returns a new exchange with an empty account, bids of 86,420 for BTC, 2,650.10 for ETH and
-// 78.35 euro for LTC, and a key that may sell. It fails the test if it receives a call that no
+// New returns a new exchange with an empty account, a key that may sell, and bids in euro of 86,420 for
+// BTC, 2,650.10 for ETH, 78.35 for LTC and 0.925 for USDC. It fails the test if it receives a call that no
 // exchange should receive.
 func New(t testing.TB, now func() time.Time) *Server {
 	t.Helper()
@@ -115,7 +115,7 @@ const URL = "http://exchange.example"
 // implements exchange.Dialer.
 func (s *Server) Dial(ctx context.Context, _ guard.Target, hostport string) (net.Conn, error) {
 	if hostport != "exchange.example:80" {
-		s.note("a call to " + hostport)
+		s.addWrongCall("a call to " + hostport)
 		return nil, errors.New("no such host")
 	}
 	client, server := net.Pipe()
@@ -300,10 +300,10 @@ func (s *Server) WrongCalls() []string {
 	return slices.Clone(s.wrong)
 }
 
-func (s *Server) note(fault string) {
+func (s *Server) addWrongCall(call string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wrong = append(s.wrong, fault)
+	s.wrong = append(s.wrong, call)
 }
 
 // ServeHTTP implements http.Handler.
@@ -324,7 +324,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fault, s.faults[call] = waiting[0], waiting[1:]
 	}
 	s.mu.Unlock()
-	watch := s.watcher()
+	hook := s.currentHook()
 	process := func() Answer {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -333,31 +333,31 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return s.kraken(r, call, string(body))
 	}
-	watch(call, false)
+	hook(call, false)
 	if fault != nil {
 		fault(s, w, r, process)
 		return
 	}
 	a := process()
-	watch(call, true)
+	hook(call, true)
 	a.write(w)
 }
 
 // SetHook sets a function that is called before each call is carried out, and again after it, before
 // it is answered.
-func (s *Server) SetHook(watch func(call string, done bool)) {
+func (s *Server) SetHook(hook func(call string, done bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.watch = watch
+	s.hook = hook
 }
 
-func (s *Server) watcher() func(call string, done bool) {
+func (s *Server) currentHook() func(call string, done bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.watch == nil {
+	if s.hook == nil {
 		return func(string, bool) {}
 	}
-	return s.watch
+	return s.hook
 }
 
 // Answer is the answer to a call.
@@ -386,9 +386,9 @@ func (s *Server) accept(id, coin string, volume, limit *big.Rat) *order {
 		sold: new(big.Rat), cost: new(big.Rat), fee: new(big.Rat), status: "canceled",
 	}
 	if bid := s.bids[coin]; bid.Cmp(limit) >= 0 {
-		o.sold = down(new(big.Rat).Mul(volume, s.fill), 8)
-		o.cost = down(new(big.Rat).Mul(o.sold, bid), 5)
-		o.fee = down(new(big.Rat).Mul(o.cost, rat("0.004")), 5)
+		o.sold = roundDown(new(big.Rat).Mul(volume, s.fill), 8)
+		o.cost = roundDown(new(big.Rat).Mul(o.sold, bid), 5)
+		o.fee = roundDown(new(big.Rat).Mul(o.cost, rat("0.004")), 5)
 		if o.sold.Cmp(volume) == 0 {
 			o.status = "closed"
 		}
@@ -423,8 +423,8 @@ func rat(text string) *big.Rat {
 	return r
 }
 
-// down rounds down to a number of decimals.
-func down(r *big.Rat, decimals int64) *big.Rat {
+// roundDown rounds down to a number of decimals.
+func roundDown(r *big.Rat, decimals int64) *big.Rat {
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(decimals), nil)
 	scaled := new(big.Rat).Mul(r, new(big.Rat).SetInt(scale))
 	return new(big.Rat).SetFrac(new(big.Int).Quo(scaled.Num(), scaled.Denom()), scale)
@@ -439,8 +439,8 @@ func plain(r *big.Rat) string {
 // digits formats a number with a number of decimals, as exchanges do.
 func digits(r *big.Rat, decimals int) string { return r.FloatString(decimals) }
 
-// multiple reports whether a number is a multiple of a step.
-func multiple(r *big.Rat, step string) bool { return new(big.Rat).Quo(r, rat(step)).IsInt() }
+// isMultiple reports whether a number is a multiple of a step.
+func isMultiple(r *big.Rat, step string) bool { return new(big.Rat).Quo(r, rat(step)).IsInt() }
 
 // unsold returns the unsold amount of an order.
 func (o *order) unsold() *big.Rat { return new(big.Rat).Sub(o.volume, o.sold) }

@@ -57,7 +57,7 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// Roots are the certificates that a client must trust.
+// Roots returns the certificates that a client must trust.
 func (s *Server) Roots() *x509.CertPool { return s.roots }
 
 // Start listens on the port of the last start, or on a free one.
@@ -152,7 +152,7 @@ func (s *Server) serve(conn net.Conn) {
 		s.mu.Unlock()
 	}()
 	c := &session{Server: s, conn: conn, in: bufio.NewReader(conn)}
-	if s.ImplicitTLS && !c.protect() {
+	if s.ImplicitTLS && !c.startTLS() {
 		return
 	}
 	c.answer("220 smtptest")
@@ -164,8 +164,8 @@ func (s *Server) serve(conn net.Conn) {
 	}
 }
 
-// protect begins TLS.
-func (c *session) protect() bool {
+// startTLS begins TLS, and reports whether the handshake succeeded.
+func (c *session) startTLS() bool {
 	conn := tls.Server(c.conn, c.tls)
 	if conn.Handshake() != nil {
 		return false
@@ -191,7 +191,7 @@ func (c *session) command(line string) bool {
 		c.answer(append(lines, "250 8BITMIME")...)
 	case "STARTTLS":
 		c.answer("220 go ahead")
-		return c.protect()
+		return c.startTLS()
 	case "AUTH":
 		return c.signIn(rest)
 	case "MAIL":
@@ -199,10 +199,10 @@ func (c *session) command(line string) bool {
 			c.answer("530 5.7.0 sign in first")
 			return true
 		}
-		c.message = Message{From: between(rest), Protected: c.protected, User: c.user}
+		c.message = Message{From: bracketed(rest), Protected: c.protected, User: c.user}
 		c.answer("250 ok")
 	case "RCPT":
-		c.message.To = between(rest)
+		c.message.To = bracketed(rest)
 		c.mu.Lock()
 		refusal := c.refused[c.message.To]
 		c.mu.Unlock()
@@ -264,8 +264,8 @@ func (c *session) data() bool {
 	return !c.Abrupt
 }
 
-// between returns the address in angle brackets.
-func between(text string) string {
+// bracketed returns the address in angle brackets.
+func bracketed(text string) string {
 	_, rest, _ := strings.Cut(text, "<")
 	address, _, _ := strings.Cut(rest, ">")
 	return address

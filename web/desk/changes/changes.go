@@ -1,5 +1,5 @@
-// Package changes tells the open pages of the desk that something of their shop has changed. What has changed, a page
-// learns when it is loaded again.
+// Package changes informs the open pages of the desk that their shop has changed. It does not say what has changed: a page
+// loads itself again.
 package changes
 
 import (
@@ -22,23 +22,23 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// Hub lets pages wait for changes of their shops. The position of a shop is read once per interval, however many
-// pages wait, and not at all while none does. It is safe for concurrent use.
+// Hub lets pages wait for changes of their shops. The position of a shop is read once per interval while at least one
+// page waits, however many pages do. It is safe for concurrent use.
 type Hub struct {
 	config Config
 	ctx    context.Context //nolint:containedctx // ends the reads when the hub is closed
 	close  context.CancelFunc
 
 	mu    sync.Mutex
-	shops map[string]*shop // those for which pages wait
+	shops map[string]*shop // shops for which pages wait, by ID
 }
 
 // shop is the state of a shop for which pages wait.
 type shop struct {
 	position int64
-	isKnown  bool // the position was read
-	waiting  int  // pages
-	changed  chan struct{}
+	isKnown  bool          // the position was read
+	waiting  int           // number of pages
+	changed  chan struct{} // closed when the position changes
 }
 
 // New returns a new Hub.
@@ -56,8 +56,8 @@ func (h *Hub) Position(ctx context.Context, shopID string) (int64, error) {
 	return h.config.Position(ctx, shopID)
 }
 
-// Wait waits until the position of a shop is another one than a page has seen, and returns it. It returns ErrClosed if
-// the hub is closed, and the error of the context.
+// Wait waits until the position of a shop differs from the one that a page has seen, and returns the new position. It
+// returns ErrClosed if the hub is closed, and the context's error if the context ends.
 func (h *Hub) Wait(ctx context.Context, shopID string, seen int64) (int64, error) {
 	s := h.join(shopID)
 	defer h.leave(s)
@@ -78,7 +78,7 @@ func (h *Hub) Wait(ctx context.Context, shopID string, seen int64) (int64, error
 	}
 }
 
-// join counts a page that waits, and starts the reads of its shop if it is the first.
+// join counts a page that waits, and starts reading the position of its shop if no other page waits.
 func (h *Hub) join(shopID string) *shop {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -92,35 +92,36 @@ func (h *Hub) join(shopID string) *shop {
 	return s
 }
 
+// leave counts the end of a wait.
 func (h *Hub) leave(s *shop) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s.waiting--
 }
 
-// read reads the position of a shop until no page waits any more. A page that only sends a heartbeat between two waits
-// is back before the next read.
+// read reads the position of a shop once per interval until no page waits. A page that waits again after a
+// heartbeat is counted before the next read.
 func (h *Hub) read(shopID string, s *shop) {
 	for h.ctx.Err() == nil {
 		position, err := h.config.Position(h.ctx, shopID)
 		if err != nil && h.ctx.Err() == nil {
-			h.config.Log.WarnContext(h.ctx, "position of the feed cannot be read, pages of the desk do not update themselves", "error", err)
+			h.config.Log.WarnContext(h.ctx, "position of the feed not read, open pages of the desk are not updated", "error", err)
 		}
 		if err == nil {
-			h.note(s, position)
+			h.setPosition(s, position)
 		}
 		select {
 		case <-time.After(h.config.Interval):
 		case <-h.ctx.Done():
 		}
-		if h.removed(shopID, s) {
+		if h.removeUnused(shopID, s) {
 			return
 		}
 	}
 }
 
-// note stores a position that was read, and wakes the pages if it is a new one.
-func (h *Hub) note(s *shop, position int64) {
+// setPosition stores a position that was read, and ends the waits of the pages if it differs from the last one.
+func (h *Hub) setPosition(s *shop, position int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if s.isKnown && s.position == position {
@@ -131,8 +132,8 @@ func (h *Hub) note(s *shop, position int64) {
 	s.changed = make(chan struct{})
 }
 
-// removed removes a shop for which no page waits, and reports whether it did.
-func (h *Hub) removed(shopID string, s *shop) bool {
+// removeUnused removes a shop for which no page waits, and reports whether it did.
+func (h *Hub) removeUnused(shopID string, s *shop) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if s.waiting > 0 {

@@ -12,28 +12,28 @@ import (
 	"chequer/web/desk/changes"
 )
 
-// feed is a stub of the feeds' positions, which counts the reads.
+// feed is a fake of the positions of shops' feeds. It counts the reads.
 type feed struct {
 	mu        sync.Mutex
 	positions map[string]int64
 	reads     int
-	fault     error
+	err       error
 }
 
 func (f *feed) read(_ context.Context, shopID string) (int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reads++
-	return f.positions[shopID], f.fault
+	return f.positions[shopID], f.err
 }
 
-func (f *feed) set(shopID string, position int64, fault error) {
+func (f *feed) set(shopID string, position int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.positions[shopID], f.fault = position, fault
+	f.positions[shopID], f.err = position, err
 }
 
-func (f *feed) count() int {
+func (f *feed) countReads() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.reads
@@ -69,7 +69,7 @@ func TestWait(t *testing.T) {
 		if len(told) > 0 {
 			t.Fatal("a page was told without a change")
 		}
-		if n := f.count(); n > 12 {
+		if n := f.countReads(); n > 12 {
 			t.Errorf("%d reads in 10 seconds, want one per second", n)
 		}
 		f.set("two", 4, nil) // of another shop
@@ -89,9 +89,9 @@ func TestWait(t *testing.T) {
 		if got := <-told; got != 8 {
 			t.Errorf("a page was told %d, want 8", got)
 		}
-		before := f.count()
+		before := f.countReads()
 		time.Sleep(time.Minute)
-		if n := f.count() - before; n > 1 {
+		if n := f.countReads() - before; n > 1 {
 			t.Errorf("%d reads while no page waits, want at most 1", n)
 		}
 	})

@@ -76,30 +76,31 @@ func (v *page) change() error {
 	case edit:
 		return v.editWebhook(e)
 	case pause:
-		_, err = v.Endpoints.Pause(ctx, v.Shop.ID, e.ID, true)
-		return v.changed(err, at, "paused")
+		_, err = v.Endpoints.SetPaused(ctx, v.Shop.ID, e.ID, true)
+		return v.answerChange(err, at, "paused")
 	case resume:
-		_, err = v.Endpoints.Pause(ctx, v.Shop.ID, e.ID, false)
-		return v.changed(err, at, "resumed")
+		_, err = v.Endpoints.SetPaused(ctx, v.Shop.ID, e.ID, false)
+		return v.answerChange(err, at, "resumed")
 	case test:
 		eventID, err := v.Endpoints.Test(ctx, v.Shop.ID, e.ID)
-		return v.changed(err, at+"/deliveries/"+eventID, "tested")
+		return v.answerChange(err, at+"/deliveries/"+eventID, "tested")
 	case retry:
 		n, err := v.Endpoints.Retry(ctx, e)
-		return v.changed(err, at+"?count="+strconv.Itoa(n), "retried")
+		return v.answerChange(err, at+"?count="+strconv.Itoa(n), "retried")
 	case rotate:
 		return v.rotateWebhook(e)
 	case finish:
 		_, err = v.Endpoints.Finish(ctx, v.Shop.ID, e.ID)
-		return v.changed(err, at, "finished")
+		return v.answerChange(err, at, "finished")
 	case remove:
-		return v.changed(v.Endpoints.Remove(ctx, v.Shop.ID, e.ID), v.Below(webhooksPath), "unhooked")
+		return v.answerChange(v.Endpoints.Remove(ctx, v.Shop.ID, e.ID), v.Below(webhooksPath), "unhooked")
 	}
 	return echo.ErrNotFound
 }
 
-// changed answers a change of the endpoint in the path.
-func (v *page) changed(err error, address, result string) error {
+// answerChange answers a change of the endpoint in the path, which returned err. After a success it redirects to an
+// address, whose page shows the result.
+func (v *page) answerChange(err error, address, result string) error {
 	if errors.Is(err, merchant.ErrState) {
 		e, err := v.ownWebhook()
 		if err != nil {
@@ -117,7 +118,7 @@ func (v *page) changed(err error, address, result string) error {
 func (v *page) rotateWebhook(e merchant.Endpoint) error {
 	e, err := v.Endpoints.Rotate(v.Request().Context(), v.Shop.ID, e.ID)
 	if err != nil {
-		return v.changed(err, "", "")
+		return v.answerChange(err, "", "")
 	}
 	return v.showSecret(desk.Secret{
 		Heading: v.Text("desk.webhook.rotated"), Intro: v.Text("desk.webhook.rotated.text"), Values: v.keyPair(e.NextKey, e.NextSecret),
@@ -125,7 +126,7 @@ func (v *page) rotateWebhook(e merchant.Endpoint) error {
 	})
 }
 
-// showConsequences states the consequences of a change before it is made.
+// showConsequences shows the consequences of a change before it is made.
 func (v *page) showConsequences(e merchant.Endpoint, c desk.Decision) (err error) {
 	if c.Frame, err = v.Frame(c.Heading, visit.KeysPath); err != nil {
 		return err
@@ -146,7 +147,7 @@ func (v *page) showEdit(status int, e merchant.Endpoint, form webhookForm, probl
 	page := desk.WebhookEdit{
 		Frame: f, Back: views.Link{Text: e.Name(), URL: at}, Action: at + "/" + edit, Version: e.Revision(), URL: v.urlField(form, problem), Events: v.eventChecks(form, problem),
 	}
-	if isShownInForm(problem) { // a change before the form is sent again must be noticed
+	if isShownInForm(problem) { // a change by another account since the form was loaded must still be noticed
 		page.Version = v.FormValue("version")
 	}
 	if errors.Is(problem, merchant.ErrStale) {
@@ -163,7 +164,7 @@ func (v *page) showEdit(status int, e merchant.Endpoint, form webhookForm, probl
 
 // editWebhook sets the address of an endpoint and the types of events that it receives.
 func (v *page) editWebhook(e merchant.Endpoint) error {
-	form, err := v.givenWebhook()
+	form, err := v.enteredWebhook()
 	if err != nil {
 		return err
 	}
@@ -177,5 +178,5 @@ func (v *page) editWebhook(e merchant.Endpoint) error {
 	case isShownInForm(err):
 		return v.showEdit(http.StatusUnprocessableEntity, e, form, err)
 	}
-	return v.changed(err, v.Below(webhooksPath+"/"+e.ID), "changed")
+	return v.answerChange(err, v.Below(webhooksPath+"/"+e.ID), "changed")
 }

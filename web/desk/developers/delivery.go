@@ -42,8 +42,8 @@ func (v *page) delivery() error {
 	return v.Show(http.StatusOK, desk.DeliveryPage(page))
 }
 
-// attempt returns an attempt. The response is not shown: a receiver could answer with the contents of
-// another server.
+// attempt returns an attempt without the body of the response, because the endpoint could have forwarded the request
+// to a server whose responses the account must not read.
 func (v *page) attempt(t merchant.Attempt) desk.Step {
 	s := desk.Step{
 		Text: v.Text("desk.delivery.attempt", "Number", strconv.Itoa(t.Number), "Result", v.ResultText(t.Status, t.Fault)), Shape: "bad",

@@ -38,8 +38,8 @@ func (v *page) showKeys(status int, form keyForm, problem error) error {
 		Frame: f, Tabs: v.tabs(visit.KeysPath), Action: v.Below(visit.KeysPath), Mode: v.modeChoice(form.mode), Scopes: v.scopeChecks(form.scopes, problem),
 		Label: v.TextField("label", "desk.key.label", "desk.key.label.hint", form.label),
 	}
-	page.Label.Error = v.fieldText("desk.field.label", faultOf(problem, "label"))
-	slices.SortStableFunc(all, func(a, b merchant.Key) int { // those in use first, the newest of each first
+	page.Label.Error = v.fieldText("desk.field.label", fieldFault(problem, "label"))
+	slices.SortStableFunc(all, func(a, b merchant.Key) int { // active keys before revoked keys, each newest first
 		return cmp.Or(cmp.Compare(activeRank(a), activeRank(b)), b.CreatedAt.Compare(a.CreatedAt))
 	})
 	for _, k := range all {
@@ -90,7 +90,7 @@ var scopeTexts = map[merchant.Scope]string{
 
 func (v *page) scopeChecks(chosen []string, problem error) desk.Checks {
 	c := desk.Checks{
-		Name: "scope", Label: v.Text("desk.key.scopes"), Hint: v.Text("desk.key.scopes.hint"), Error: v.fieldText("desk.field.scopes", faultOf(problem, "scopes")),
+		Name: "scope", Label: v.Text("desk.key.scopes"), Hint: v.Text("desk.key.scopes.hint"), Error: v.fieldText("desk.field.scopes", fieldFault(problem, "scopes")),
 	}
 	for _, s := range merchant.AllScopes {
 		if s == merchant.ScopeAdmin && !v.grantsAdmin() {
@@ -101,8 +101,8 @@ func (v *page) scopeChecks(chosen []string, problem error) desk.Checks {
 	return c
 }
 
-// grantsAdmin reports whether the account may create keys with the scope admin. With such a key, payments are
-// decided about and settings are changed, so a role that may do neither must not create it.
+// grantsAdmin reports whether the account may create keys with the scope admin. Such a key can decide about payments and
+// change settings, so only a role that may do both can create it.
 func (v *page) grantsAdmin() bool { return v.May(account.DecideHighRisk) && v.May(account.Configure) }
 
 // createKey creates a key and shows its secret, once.
@@ -111,7 +111,7 @@ func (v *page) createKey() error {
 	if err != nil {
 		return err
 	}
-	form := keyForm{label: values.Get("label"), mode: v.givenMode(), scopes: values["scope"]}
+	form := keyForm{label: values.Get("label"), mode: v.chosenMode(), scopes: values["scope"]}
 	scopes, err := merchant.ParseScopes(form.scopes)
 	if err != nil {
 		return v.showKeys(http.StatusUnprocessableEntity, form, &merchant.FieldError{Field: "scopes", Fault: err.Error()})
@@ -120,7 +120,7 @@ func (v *page) createKey() error {
 		return v.showKeys(http.StatusUnprocessableEntity, form, &merchant.FieldError{Field: "scopes", Fault: v.Text("desk.key.scopes.admin")})
 	}
 	k, err := v.Merchants.CreateKey(v.Request().Context(), v.Shop.ID, form.mode, scopes, form.label)
-	if _, wrong := errors.AsType[*merchant.FieldError](err); wrong {
+	if _, isField := errors.AsType[*merchant.FieldError](err); isField {
 		return v.showKeys(http.StatusUnprocessableEntity, form, err)
 	}
 	if err != nil {
@@ -133,7 +133,7 @@ func (v *page) createKey() error {
 	})
 }
 
-// showSecret shows a new secret. Only the answer to the form that made it contains it.
+// showSecret shows a new secret. Only the answer to the form that created the secret contains it.
 func (v *page) showSecret(s desk.Secret) (err error) {
 	if s.Frame, err = v.Frame(s.Heading, visit.KeysPath); err != nil {
 		return err

@@ -49,8 +49,8 @@ func (v *page) tabs(current string) []desk.Tab {
 	return tabs
 }
 
-// faultOf returns the fault of a field that a service refused; "" if the error is about another field.
-func faultOf(err error, field string) string {
+// fieldFault returns the fault of a field that a service refused; "" if the error is about another field.
+func fieldFault(err error, field string) string {
 	if wrong, ok := errors.AsType[*merchant.FieldError](err); ok && wrong.Field == field {
 		return wrong.Fault
 	}
@@ -69,8 +69,8 @@ func (v *page) modeChoice(chosen merchant.Mode) desk.Choice {
 	return c
 }
 
-// givenMode returns the mode that a form chooses.
-func (v *page) givenMode() merchant.Mode {
+// chosenMode returns the mode that was chosen in a form.
+func (v *page) chosenMode() merchant.Mode {
 	if v.FormValue("mode") == string(merchant.Test) {
 		return merchant.Test
 	}

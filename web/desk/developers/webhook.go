@@ -77,7 +77,7 @@ func (v *page) eventsText(e merchant.Endpoint) string {
 	return cmp.Or(strings.Join(e.Events, ", "), v.Text("desk.webhook.events.all"))
 }
 
-// webhookButtons returns the changes that are made at once: they can be undone.
+// webhookButtons returns the buttons of the changes that need no page with consequences, because they can be undone.
 func (v *page) webhookButtons(e merchant.Endpoint, h merchant.EndpointHealth) []desk.Button {
 	at := v.Below(webhooksPath + "/" + e.ID + "/")
 	if e.Paused {
@@ -113,7 +113,7 @@ var deliveryStates = []struct {
 	{merchant.DeliveryFailed, "desk.delivery.failed", "bad"},
 }
 
-// addDeliveries adds a page of the endpoint's deliveries, newest first.
+// addDeliveries adds one page of the endpoint's deliveries, newest first, in the state that the query selects.
 func (v *page) addDeliveries(page *desk.Webhook, e merchant.Endpoint) error {
 	at, chosen := v.Below(webhooksPath+"/"+e.ID), merchant.DeliveryState("")
 	for _, s := range deliveryStates {

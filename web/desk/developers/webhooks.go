@@ -26,10 +26,10 @@ type webhookForm struct {
 	events []string
 }
 
-// givenWebhook returns the values of the form.
-func (v *page) givenWebhook() (webhookForm, error) {
+// enteredWebhook returns the values of the form.
+func (v *page) enteredWebhook() (webhookForm, error) {
 	values, err := v.FormParams()
-	return webhookForm{url: strings.TrimSpace(values.Get("url")), mode: v.givenMode(), events: values["event"]}, err
+	return webhookForm{url: strings.TrimSpace(values.Get("url")), mode: v.chosenMode(), events: values["event"]}, err
 }
 
 // checkEvents returns a *merchant.FieldError for an unknown type of event.
@@ -42,7 +42,7 @@ func (f webhookForm) checkEvents() error {
 	return nil
 }
 
-// fieldError returns the *merchant.FieldError of an address that must not be called, and other errors
+// fieldError returns a *merchant.FieldError for the error about an address that must not be called, and other errors
 // unchanged.
 func fieldError(err error) error {
 	if refused, ok := errors.AsType[*guard.RefusedError](err); ok {
@@ -53,8 +53,8 @@ func fieldError(err error) error {
 
 // isShownInForm reports whether the form shows an error.
 func isShownInForm(err error) bool {
-	_, field := errors.AsType[*merchant.FieldError](err)
-	return field || errors.Is(err, merchant.ErrTooMany)
+	_, isField := errors.AsType[*merchant.FieldError](err)
+	return isField || errors.Is(err, merchant.ErrTooMany)
 }
 
 // webhooks lists the webhooks of the shop.
@@ -90,14 +90,14 @@ func (v *page) showWebhooks(status int, form webhookForm, problem error) error {
 func (v *page) urlField(form webhookForm, problem error) desk.Field {
 	return desk.Field{
 		Name: "url", Label: v.Text("desk.webhook.url"), Hint: v.Text("desk.webhook.url.hint"), Value: form.url, Kind: "url", Complete: "off",
-		Error: v.fieldText("desk.field.url", faultOf(problem, "url")),
+		Error: v.fieldText("desk.field.url", fieldFault(problem, "url")),
 	}
 }
 
 func (v *page) eventChecks(form webhookForm, problem error) desk.Checks {
 	c := desk.Checks{
 		Name: "event", Label: v.Text("desk.webhook.events"), Hint: v.Text("desk.webhook.events.hint"), Columns: true,
-		Error: v.fieldText("desk.field.events", faultOf(problem, "events")),
+		Error: v.fieldText("desk.field.events", fieldFault(problem, "events")),
 	}
 	for _, t := range wire.EventTypes() {
 		c.Options = append(c.Options, desk.CheckOption{Value: t, Text: t, Chosen: slices.Contains(form.events, t)})
@@ -112,7 +112,7 @@ func (v *page) webhookRow(e merchant.Endpoint, h merchant.EndpointHealth) desk.W
 	}
 }
 
-// webhookState returns whether an endpoint receives events.
+// webhookState returns the state of an endpoint: paused, failing, unused or working.
 func (v *page) webhookState(e merchant.Endpoint, h merchant.EndpointHealth) desk.State {
 	switch {
 	case e.Paused:
@@ -127,7 +127,7 @@ func (v *page) webhookState(e merchant.Endpoint, h merchant.EndpointHealth) desk
 
 // createWebhook creates an endpoint and shows its secret, once.
 func (v *page) createWebhook() error {
-	form, err := v.givenWebhook()
+	form, err := v.enteredWebhook()
 	if err != nil {
 		return err
 	}

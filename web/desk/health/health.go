@@ -53,7 +53,7 @@ type Screens struct {
 	last      map[string]examination // by merchant ID
 }
 
-// examination is the result of an examination. The zero examination was never made.
+// examination is the result of an examination. Its zero value means that there was none.
 type examination struct {
 	at    time.Time
 	found []Finding
@@ -157,7 +157,7 @@ func (v *page) network(n readiness.Network) desk.Finding {
 // channelNames are the keys of the names of channels.
 var channelNames = map[notify.Channel]string{notify.Mail: "desk.notifications.mail", notify.Push: "desk.notifications.push"}
 
-// failedMessages describes the notifications that were given up: for each channel their number and the newest
+// failedMessages describes the notifications that could not be sent: for each channel their number and the newest
 // fault.
 func (v *page) failedMessages() (found []desk.Finding, err error) {
 	failed, err := v.Failed(v.Request().Context())
@@ -182,14 +182,14 @@ func (v *page) failedMessages() (found []desk.Finding, err error) {
 	return found, nil
 }
 
-// maxFresh is the age of an examination up to which it is not repeated.
-const maxFresh = 10 * time.Second
+// minExamineInterval is the age up to which the result of an examination is used instead of a new examination.
+const minExamineInterval = 10 * time.Second
 
 // examine examines the installation. If an examination runs already, it waits for its result.
 func (v *page) examine() error {
 	v.examining.Lock()
 	defer v.examining.Unlock()
-	if v.Now().Sub(v.lastExamination().at) > maxFresh {
+	if v.Now().Sub(v.lastExamination().at) > minExamineInterval {
 		found, err := v.Examine(v.Request().Context(), v.Shop)
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 // allAttention lists the invoices of all shops that wait for a decision, oldest first.
 func (v *page) allAttention() error {
 	q := v.listQuery()
-	cases, more, err := v.CasesOfAll(q.mode, q.after, pageSize)
+	cases, more, err := v.CasesOfAllShops(q.mode, q.after.Position, pageSize)
 	if err != nil {
 		return err
 	}
@@ -22,26 +22,26 @@ func (v *page) allAttention() error {
 		return err
 	}
 	page := desk.Attention{Frame: f, Cases: cases}
-	if q.after == (invoice.Position{}) {
+	if q.after == (place{}) {
 		for _, m := range v.ShopsWith(account.Decide) {
-			if err := v.in(m).addPastCases(&page, q.mode, m.Name); err != nil {
+			if err := v.atShop(m).addPastCases(&page, q.mode, m.Name); err != nil {
 				return err
 			}
 		}
 	}
 	if more != (invoice.Position{}) {
-		page.Newer = v.Below(visit.AttentionPath) + q.only("mode").behind(more).encode()
+		page.Newer = v.Below(visit.AttentionPath) + q.onlyFields("mode").nextPage(place{Position: more}).encode()
 	}
 	return v.Show(http.StatusOK, desk.AttentionPage(page))
 }
 
 // attention lists the invoices that wait for a decision, oldest first.
 func (v *page) attention() error {
-	if err := v.Live(); err != nil {
+	if err := v.FollowChanges(); err != nil {
 		return err
 	}
 	q := v.listQuery()
-	rows, err := v.Invoices.Undecided(v.Request().Context(), v.Shop.ID, q.mode, q.after, pageSize+1)
+	rows, err := v.Invoices.Undecided(v.Request().Context(), v.Shop.ID, q.mode, q.after.Position, pageSize+1)
 	if err != nil {
 		return err
 	}
@@ -52,12 +52,12 @@ func (v *page) attention() error {
 	page := desk.Attention{Frame: f}
 	if len(rows) > pageSize {
 		rows = rows[:pageSize]
-		page.Newer = v.Below(visit.AttentionPath) + q.only("mode").behind(rows[pageSize-1].Position()).encode()
+		page.Newer = v.Below(visit.AttentionPath) + q.onlyFields("mode").nextPage(place{Position: rows[pageSize-1].Position()}).encode()
 	}
 	for _, inv := range rows {
 		page.Cases = append(page.Cases, v.Case(inv))
 	}
-	if q.after == (invoice.Position{}) {
+	if q.after == (place{}) {
 		if err := v.addPastCases(&page, q.mode, ""); err != nil {
 			return err
 		}
@@ -65,5 +65,5 @@ func (v *page) attention() error {
 	return v.Show(http.StatusOK, desk.AttentionPage(page))
 }
 
-// in returns the visit of the same account to one shop.
-func (v *page) in(m merchant.Merchant) *page { return &page{v.In(m), v.Screens} }
+// atShop returns the visit of the same account to one shop.
+func (v *page) atShop(m merchant.Merchant) *page { return &page{v.AtShop(m), v.Screens} }

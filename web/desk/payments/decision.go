@@ -22,14 +22,14 @@ const (
 	accept  = visit.Accept
 	cancel  = visit.Cancel
 	requote = visit.Requote
-	decline = "decline" // what the shopper asks for
-	keep    = "keep"    // a surplus
-	release = "release" // takes back keep
+	decline = "decline" // declines the refund that the shopper asks for
+	keep    = "keep"    // keeps a surplus
+	release = "release" // undoes keep
 	snooze  = visit.Snooze
 )
 
-// decided are the results that the page of the invoice shows after a decision.
-var decided = map[string]string{accept: "accepted", cancel: "cancelled", requote: "requoted", decline: "declined", keep: "kept", release: "released", snooze: "snoozed"}
+// decisionResults maps decisions to the results that the page after a decision shows, see visit.Done.
+var decisionResults = map[string]string{accept: "accepted", cancel: "cancelled", requote: "requoted", decline: "declined", keep: "kept", release: "released", snooze: "snoozed"}
 
 // allows reports whether an invoice allows a decision.
 func (v *page) allows(inv *invoice.Invoice, e *invoice.Evaluation, decision string) bool {
@@ -52,8 +52,9 @@ func (v *page) allows(inv *invoice.Invoice, e *invoice.Evaluation, decision stri
 	return declinable
 }
 
-// refundLinksOf returns the links to the refunds of an invoice, and to the decisions against one.
-func (v *page) refundLinksOf(inv *invoice.Invoice, e *invoice.Evaluation) (links []desk.DecisionLink) {
+// refundDecisionLinks returns the links to the refunds of an invoice, and to the decisions that make a refund unnecessary
+// or postpone it.
+func (v *page) refundDecisionLinks(inv *invoice.Invoice, e *invoice.Evaluation) (links []desk.DecisionLink) {
 	at := v.Below("/payments/" + inv.ID + "/")
 	open := slices.ContainsFunc(inv.Refunds, invoice.Refund.Pending)
 	refundable := slices.ContainsFunc(e.Balances(), e.MayRefund)
@@ -112,7 +113,7 @@ func (v *page) askToDecide() error {
 // decision.
 func (v *page) showDecision(status int, inv *invoice.Invoice, problem string) error {
 	decision := v.Param("decision")
-	if decided[decision] == "" {
+	if decisionResults[decision] == "" {
 		return echo.ErrNotFound
 	}
 	e := v.Invoices.Evaluation(inv)
@@ -121,7 +122,7 @@ func (v *page) showDecision(status int, inv *invoice.Invoice, problem string) er
 		return v.showPayment(http.StatusConflict, inv, v.Text("desk.problem.state"))
 	}
 	page := desk.Decision{
-		Back: views.Link{Text: v.NameOf(inv.Terms.OrderID, inv.ID), URL: v.Below("/payments/" + inv.ID)}, Problem: problem,
+		Back: views.Link{Text: v.InvoiceName(inv.Terms.OrderID, inv.ID), URL: v.Below("/payments/" + inv.ID)}, Problem: problem,
 		Action: v.Below("/payments/" + inv.ID + "/" + decision), Hidden: []desk.Hidden{{Name: "version", Value: strconv.FormatInt(inv.Version, 10)}},
 	}
 	switch decision {
@@ -179,7 +180,7 @@ func (v *page) cancellation(inv *invoice.Invoice) (heading, button string, resul
 		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.cancel.received", "Amount", v.Fiat(inv.State.Paid))})
 	}
 	results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.cancel.final")})
-	return v.Text("desk.cancel.heading", "Name", v.NameOf(inv.Terms.OrderID, inv.ID)), v.Text("desk.cancel.button"), results
+	return v.Text("desk.cancel.heading", "Name", v.InvoiceName(inv.Terms.OrderID, inv.ID)), v.Text("desk.cancel.button"), results
 }
 
 // newQuote returns the heading, the button and the consequences of a new quote.
@@ -203,10 +204,10 @@ func (v *page) decide() error {
 	decision := v.Param("decision")
 	e := v.Invoices.Evaluation(inv)
 	d := v.Decisions(e)
-	if seen, _ := strconv.ParseInt(v.FormValue("version"), 10, 64); decided[decision] != "" && seen != inv.Version {
+	if decisionResults[decision] != "" && !v.seesCurrent(inv) {
 		return v.showPayment(http.StatusConflict, inv, v.Text("desk.problem.stale"))
 	}
-	if decided[decision] == "" || !v.allows(inv, e, decision) {
+	if decisionResults[decision] == "" || !v.allows(inv, e, decision) {
 		return v.showDecision(http.StatusConflict, inv, "")
 	}
 	if !isReason(v.reason()) {
@@ -233,9 +234,9 @@ func (v *page) decide() error {
 		return err
 	}
 	if decision == snooze {
-		return v.Done(v.BelowIn(visit.AttentionPath, inv.Mode == invoice.Test), decided[decision])
+		return v.Done(v.BelowIn(visit.AttentionPath, inv.Mode == invoice.Test), decisionResults[decision])
 	}
-	return v.Done(v.Below("/payments/"+inv.ID), decided[decision])
+	return v.Done(v.Below("/payments/"+inv.ID), decisionResults[decision])
 }
 
 // carryOut makes a decision about the version of the invoice that was read.
@@ -274,10 +275,10 @@ func (v *page) declining(inv *invoice.Invoice) (heading, button string, results 
 		{Shape: "ok", Text: v.Text("desk.decline.case")}, {Shape: "ok", Text: v.Text("desk.decline.page")}, {Shape: "ok", Text: v.Text("desk.decline.event")},
 		{Shape: "warn", Text: v.Text("desk.decline.final")},
 	}
-	return v.Text("desk.decline.heading", "Name", v.NameOf(inv.Terms.OrderID, inv.ID)), v.Text("desk.decline"), results
+	return v.Text("desk.decline.heading", "Name", v.InvoiceName(inv.Terms.OrderID, inv.ID)), v.Text("desk.decline"), results
 }
 
-// reason returns the reason for a decision that was typed.
+// reason returns the typed reason for a decision.
 func (v *page) reason() string { return strings.TrimSpace(v.FormValue("reason")) }
 
 // isReason reports whether a text can be stored as a reason.

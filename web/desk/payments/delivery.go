@@ -80,8 +80,9 @@ func (v *page) resend() error {
 		return err
 	}
 	event := v.FormValue("event")
-	if err = merchant.ErrNotFound; visit.IsText(event) {
-		err = v.Endpoints.ResendOf(v.Request().Context(), v.Shop.ID, inv.ID, v.FormValue("endpoint"), event)
+	err = merchant.ErrNotFound
+	if visit.IsText(event) { // other text cannot be an event ID
+		err = v.Endpoints.ResendForInvoice(v.Request().Context(), v.Shop.ID, inv.ID, v.FormValue("endpoint"), event)
 	}
 	if errors.Is(err, merchant.ErrNotFound) {
 		return v.showPayment(http.StatusConflict, inv, v.Text("desk.problem.delivery"))

@@ -15,9 +15,9 @@ func (v *page) explorers() merchant.Explorers {
 	return p.Explorers
 }
 
-// link sets a link of a transfer to a page of an explorer, with the note about the explorer. It does nothing if the
+// setExplorerLink sets a link of a transfer to a page of an explorer, with the note about the explorer. It does nothing if the
 // address is "".
-func (v *page) link(t *desk.Transfer, to *views.Link, address string) {
+func (v *page) setExplorerLink(t *desk.Transfer, to *views.Link, address string) {
 	if address == "" {
 		return
 	}

@@ -19,7 +19,7 @@ func (v *page) notes(inv *invoice.Invoice, field desk.Field) (desk.Notes, error)
 	if err != nil {
 		return desk.Notes{}, err
 	}
-	n := desk.Notes{Field: field, Action: v.Below("/payments/" + inv.ID + "/notes")}
+	n := desk.Notes{Field: field, Action: v.Below("/payments/" + inv.ID + "/notes"), Removed: v.removed(inv, invoice.TeamNotes)}
 	for _, note := range all {
 		row := desk.Note{Text: note.Text, Author: note.Author, Time: wire.Time(note.At), At: v.Clock(note.At)}
 		if v.mayRemove(note) {
@@ -35,7 +35,7 @@ func (v *page) mayRemove(n casework.Note) bool {
 	return n.AuthorID == v.Account.ID || v.May(account.RemoveNotes)
 }
 
-// noteField returns the field for a new note with a text that was refused, and the reason.
+// noteField returns the field for a new note. After a refusal, text is the refused text and fault the reason.
 func (v *page) noteField(text, fault string) desk.Field {
 	f := v.TextField(casework.NoteField, "desk.notes.new", "desk.notes.hint", text)
 	f.Lines, f.Error = 3, fault
@@ -87,7 +87,7 @@ func (v *page) askToRemoveNote() error {
 		return err
 	}
 	return v.Show(http.StatusOK, desk.DecisionPage(desk.Decision{
-		Frame: f, Heading: heading, Back: views.Link{Text: v.NameOf(inv.Terms.OrderID, inv.ID), URL: v.Below("/payments/" + inv.ID)},
+		Frame: f, Heading: heading, Back: views.Link{Text: v.InvoiceName(inv.Terms.OrderID, inv.ID), URL: v.Below("/payments/" + inv.ID)},
 		Quote:   n.Text,
 		Results: []desk.Result{{Shape: "ok", Text: v.Text("desk.notes.remove.log")}, {Shape: "warn", Text: v.Text("desk.cancel.final")}},
 		Action:  v.Below("/payments/" + inv.ID + "/notes/" + n.ID + "/remove"), Button: v.Text("desk.notes.remove"), Danger: true,

@@ -17,7 +17,7 @@ import (
 
 // payment shows one invoice.
 func (v *page) payment() error {
-	if err := v.Live(); err != nil {
+	if err := v.FollowChanges(); err != nil {
 		return err
 	}
 	inv, err := v.ownInvoice()
@@ -36,14 +36,14 @@ func (v *page) ownInvoice() (*invoice.Invoice, error) {
 	return inv, err
 }
 
-// showPayment shows an invoice, and why a decision about it was refused.
+// showPayment shows an invoice, and the reason why a decision about it was refused.
 func (v *page) showPayment(status int, inv *invoice.Invoice, problem string) error {
 	return v.showPaymentWith(status, inv, problem, v.noteField("", ""))
 }
 
 // showPaymentWith shows an invoice with a text in the field for a new note.
 func (v *page) showPaymentWith(status int, inv *invoice.Invoice, problem string, note desk.Field) error {
-	f, err := v.paymentFrame(inv, v.Text("desk.payment.title", "Name", v.NameOf(inv.Terms.OrderID, inv.ID)))
+	f, err := v.paymentFrame(inv, v.Text("desk.payment.title", "Name", v.InvoiceName(inv.Terms.OrderID, inv.ID)))
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (v *page) showPaymentWith(status int, inv *invoice.Invoice, problem string,
 	if page.Notes, err = v.notes(inv, note); err != nil {
 		return err
 	}
-	if page.Snoozed, err = v.snoozeOf(inv); err != nil {
+	if page.Snoozed, err = v.invoiceSnooze(inv); err != nil {
 		return err
 	}
 	return v.Show(status, desk.PaymentPage(page))
@@ -74,12 +74,12 @@ func (v *page) paymentPage(f desk.Frame, inv *invoice.Invoice) desk.Payment {
 	reported, more := e.ReportedPayments()
 	page := desk.Payment{
 		Frame: f, Back: views.Link{Text: v.Text("desk.payments"), URL: v.BelowIn("/payments", f.Test)},
-		Amount: v.Fiat(inv.Terms.Price), State: v.StateOf(inv.Summary()), Reference: views.Reference(inv.ID), Page: v.Address("/invoice/" + inv.ID),
-		Message: v.openQuestion(inv, e), Columns: []string{v.Text("desk.amounts.coins"), v.Text("desk.amounts.value")},
+		Amount: v.Fiat(inv.Terms.Price), State: v.InvoiceState(inv.Summary()), Reference: views.Reference(inv.ID), Page: v.Address("/invoice/" + inv.ID),
+		Message: v.attentionNotice(inv, e), Columns: []string{v.Text("desk.amounts.coins"), v.Text("desk.amounts.value")},
 		Amounts: v.amounts(inv, reported), Timeline: v.timeline(inv, reported), Facts: v.invoiceFacts(inv, more),
 	}
 	if v.May(account.Decide) {
-		page.Decisions = append(v.decisionLinks(inv, v.Decisions(e)), v.refundLinksOf(inv, e)...)
+		page.Decisions = append(v.decisionLinks(inv, v.Decisions(e)), v.refundDecisionLinks(inv, e)...)
 	}
 	for _, r := range inv.Refunds {
 		page.Refunds = append(page.Refunds, v.refundRow(inv, r))
@@ -109,12 +109,12 @@ func (v *page) transfer(inv *invoice.Invoice, p invoice.Payment, explorers merch
 	for _, m := range inv.Methods {
 		if m.Asset.Network == p.Network && m.Destination.Script == p.Script {
 			t.Address = views.AddressGroups(m.Destination.Address)
-			v.link(&t, &t.AddressPage, explorers.Address(string(p.Network), m.Destination.Address))
+			v.setExplorerLink(&t, &t.AddressPage, explorers.Address(string(p.Network), m.Destination.Address))
 			t.To = v.Text("desk.transfer.to", "Index", strconv.FormatUint(uint64(m.Index), 10), "Network", m.Asset.NetworkName)
 			break
 		}
 	}
-	v.link(&t, &t.TxPage, explorers.Transaction(string(p.Network), p.Tx))
+	v.setExplorerLink(&t, &t.TxPage, explorers.Transaction(string(p.Network), p.Tx))
 	t.Facts = append(t.Facts, desk.Fact{Name: v.Text("desk.transfer.first"), Value: v.Clock(p.FirstSeen)})
 	if p.Required > 0 {
 		t.Facts = append(t.Facts, desk.Fact{
@@ -128,19 +128,19 @@ func (v *page) transfer(inv *invoice.Invoice, p invoice.Payment, explorers merch
 	return t
 }
 
-// counts reports whether a payment counts towards the price.
-func counts(p invoice.Payment) bool {
+// isCounted reports whether a payment counts towards the price.
+func isCounted(p invoice.Payment) bool {
 	return p.State == invoice.PaymentSeen || p.State == invoice.PaymentConfirmed
 }
 
-// amounts returns the rows of the table of amounts: the payments that count, their sum, the price, and
-// the difference.
+// amounts returns the rows of the table of amounts: the payments that count, the late payments in parentheses, the sum of
+// the payments that count, the price, and the difference.
 func (v *page) amounts(inv *invoice.Invoice, payments []invoice.Payment) []desk.AmountRow {
 	sum := money.Zero(inv.Terms.Price.Currency())
 	var rows []desk.AmountRow
 	for _, p := range payments {
 		switch {
-		case counts(p):
+		case isCounted(p):
 			sum = sum.Add(p.Value)
 			rows = append(rows, desk.AmountRow{Name: v.Text("desk.amounts.received"), Values: []string{v.coins(p.Transfer), v.Fiat(p.Value)}})
 		case p.State == invoice.PaymentLate:
@@ -171,7 +171,7 @@ var originNames = map[invoice.OriginKind]string{
 	invoice.FromLink: "desk.origin.link", invoice.FromSignedLink: "desk.origin.signed", invoice.FromTerminal: "desk.origin.terminal",
 }
 
-// invoiceFacts returns the facts beside an invoice. More is the number of payments that are not shown.
+// invoiceFacts returns the facts beside an invoice. more is the number of payments that are not shown.
 func (v *page) invoiceFacts(inv *invoice.Invoice, more int) []desk.Fact {
 	var offered []string
 	for _, m := range inv.Methods {
@@ -193,6 +193,9 @@ func (v *page) invoiceFacts(inv *invoice.Invoice, more int) []desk.Fact {
 		{Name: v.Text("desk.fact.language"), Value: inv.Terms.Language},
 		{Name: v.Text("desk.fact.refund"), Value: v.refundAddress(inv)},
 		{Name: v.Text("desk.fact.back"), Value: host(inv.Terms.URLSuccess)},
+		{Name: v.Text("desk.fact.metadata"), Value: v.removed(inv, invoice.ShopMetadata)},
+		{Name: v.Text("desk.fact.refund.removed"), Value: v.removed(inv, invoice.RefundAddresses)},
+		{Name: v.Text("desk.fact.back.removed"), Value: v.removed(inv, invoice.ReturnAddresses)},
 	}
 	if more > 0 {
 		all = append(all, desk.Fact{Name: v.Text("desk.fact.more"), Value: strconv.Itoa(more)})
@@ -206,6 +209,15 @@ func (v *page) invoiceFacts(inv *invoice.Invoice, more int) []desk.Fact {
 	return known
 }
 
+// removed returns the day on which data of a kind were removed from an invoice; "" if they were not.
+func (v *page) removed(inv *invoice.Invoice, kind invoice.PersonalData) string {
+	if !inv.Removal.Has(kind) {
+		return ""
+	}
+	at := inv.Removal.At.In(v.Zone())
+	return v.Text("desk.removed", "Day", strconv.Itoa(at.Day()), "Month", v.Month(at))
+}
+
 // host returns the host of an address; "" if it has none.
 func host(address string) string {
 	u, err := url.Parse(address)
@@ -215,9 +227,9 @@ func host(address string) string {
 	return u.Host
 }
 
-// openQuestion returns what the merchant should know about an invoice; the zero Notice if there is
-// nothing.
-func (v *page) openQuestion(inv *invoice.Invoice, e *invoice.Evaluation) desk.Notice {
+// attentionNotice returns the notice about the event of an invoice that matters most to the merchant; the zero Notice if
+// there is none.
+func (v *page) attentionNotice(inv *invoice.Invoice, e *invoice.Evaluation) desk.Notice {
 	b, declinable := e.Declinable()
 	switch state := inv.State; {
 	case state.Has(invoice.WasReorged) && state.Status != invoice.Paid:
@@ -231,7 +243,7 @@ func (v *page) openQuestion(inv *invoice.Invoice, e *invoice.Evaluation) desk.No
 	case state.Has(invoice.Late):
 		return desk.Notice{Heading: v.Text("desk.say.late"), Text: v.Text("desk.say.late.text")}
 	case declinable && !state.Has(invoice.Older):
-		return v.requestNotice(inv, v.amountOf(b.Network, b.Asset, e.Undecided(b)))
+		return v.requestNotice(inv, v.assetAmount(b.Network, b.Asset, e.Undecided(b)))
 	case state.Has(invoice.Overpaid):
 		return desk.Notice{Heading: v.Text("desk.say.overpaid", "Amount", v.Fiat(state.Overpaid)), Text: v.Text("desk.say.overpaid.text")}
 	case state.Has(invoice.WrongAsset):

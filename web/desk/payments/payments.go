@@ -10,27 +10,28 @@ import (
 // pageSize is the number of invoices on a page of the list.
 const pageSize = 25
 
-// payments lists the invoices of the shop. A search with one result leads to the invoice.
+// payments lists the invoices of the shop. A search with one result redirects to the invoice, and a search for the name of
+// a place redirects to that place.
 func (v *page) payments() error {
-	if err := v.Live(); err != nil {
+	if err := v.FollowChanges(); err != nil {
 		return err
 	}
 	q := v.listQuery()
 	filter, problem := q.filter(v)
-	var rows []invoice.Summary
-	var more invoice.Position
+	var list found
 	var err error
 	if problem == "" {
-		rows, more, err = v.findInvoices(filter, q)
+		list, err = v.findInvoices(filter, q)
 	}
 	if err != nil {
 		return err
 	}
-	if q.text != "" && len(rows) == 1 && q.after == (invoice.Position{}) && more == (invoice.Position{}) {
-		return v.Redirect(http.StatusSeeOther, v.Below("/payments/"+rows[0].ID))
+	isWhole := list.more.Position == (invoice.Position{})
+	if q.text != "" && len(list.rows) == 1 && q.after == (place{}) && isWhole {
+		return v.Redirect(http.StatusSeeOther, v.Below("/payments/"+list.rows[0].ID))
 	}
-	if q.text != "" && len(rows) == 0 && more == (invoice.Position{}) && problem == "" {
-		place, err := v.Place(q.text)
+	if q.text != "" && len(list.rows) == 0 && isWhole && !q.after.isChosen && problem == "" {
+		place, err := v.FindPlace(q.text)
 		if err != nil {
 			return err
 		}
@@ -38,7 +39,7 @@ func (v *page) payments() error {
 			return v.Redirect(http.StatusSeeOther, place)
 		}
 	}
-	page, err := v.paymentsPage(q, rows, more)
+	page, err := v.paymentsPage(q, list)
 	if err != nil {
 		return err
 	}
@@ -49,37 +50,37 @@ func (v *page) payments() error {
 	return v.Show(status, desk.PaymentsPage(page))
 }
 
-// paymentsPage returns the page of the list. More is the position after which there may be more rows.
-func (v *page) paymentsPage(q listQuery, rows []invoice.Summary, more invoice.Position) (desk.Payments, error) {
+// paymentsPage returns the page of the list.
+func (v *page) paymentsPage(q listQuery, list found) (desk.Payments, error) {
 	f, err := v.FrameIn(v.Text("desk.payments"), "/payments", "/payments", q.mode == invoice.Test)
 	if err != nil {
 		return desk.Payments{}, err
 	}
 	f.Query = q.text
-	page := desk.Payments{Frame: f, Tabs: v.tabs("/payments", q.mode), IsFirst: q.after == (invoice.Position{}), Action: v.Below("/payments"), Filters: q.fields(v), Kept: q.kept(), Caption: v.Text("desk.payments.caption")}
+	page := desk.Payments{Frame: f, Tabs: v.tabs("/payments", q.mode), IsFirst: q.after == (place{}), Action: v.Below("/payments"), Filters: q.filterFields(v), Kept: q.keptFields(), Caption: v.Text("desk.payments.caption")}
 	tally, err := v.Tally(q.mode)
 	if err != nil {
 		return page, err
 	}
 	page.States = q.states(v, tally)
-	if q.filtered() {
-		page.Clear = v.Below("/payments") + q.only("mode").encode()
+	if q.isFiltered() {
+		page.Clear = v.Below("/payments") + q.onlyFields("mode").encode()
 	}
 	page.OlderText = v.Text("desk.older")
-	if more != (invoice.Position{}) {
-		page.Older = v.Below("/payments") + q.behind(more).encode()
+	if list.more.Position != (invoice.Position{}) {
+		page.Older = v.Below("/payments") + q.nextPage(list.more).encode()
 	}
-	for _, s := range rows {
-		page.Rows = append(page.Rows, v.Row(s))
+	for _, s := range list.rows {
+		page.Rows = append(page.Rows, v.PaymentRow(s))
 	}
-	page.Shown = v.Words.Count("desk.payments.shown", len(rows))
-	if len(rows) < pageSize && page.Older != "" {
-		page.Shown = v.Words.Count("desk.payments.searched", len(rows), "Time", v.Clock(more.CreatedAt))
+	page.Shown = v.Words.Count("desk.payments.shown", len(list.rows))
+	if len(list.rows) < pageSize && page.Older != "" {
+		page.Shown = v.Words.Count("desk.payments.searched", len(list.rows), "Time", v.Clock(list.more.CreatedAt))
 		page.OlderText = v.Text("desk.payments.search")
 	}
-	if len(rows) == 0 && page.Older == "" {
+	if len(list.rows) == 0 && page.Older == "" {
 		page.Empty = v.Text("desk.payments.none")
-		if q.filtered() {
+		if q.isFiltered() {
 			page.Empty = v.Text("desk.payments.none.found")
 		}
 	}

@@ -19,12 +19,44 @@ type listQuery struct {
 	mode   invoice.Mode
 	state  string
 	period string
-	after  invoice.Position
+	after  place
+}
+
+// place is a place in a list of invoices. If a text is searched, it also has the number of the meaning of the text; see
+// candidates. The meaning is chosen once invoices with it were found.
+type place struct {
+	invoice.Position
+	meaning  int
+	isChosen bool
+}
+
+// readPlace returns the place of a link to the next page; the zero place if it is not one.
+func readPlace(text string) (p place) {
+	text, meaning, _ := strings.Cut(text, ".")
+	meaning, p.isChosen = strings.CutSuffix(meaning, "c")
+	p.meaning, _ = strconv.Atoi(meaning)
+	if p.Position = position(text); p.Position == (invoice.Position{}) {
+		return place{}
+	}
+	return p
+}
+
+// text returns the text that readPlace reads.
+func (p place) text() string {
+	text := strconv.FormatInt(p.CreatedAt.UnixMilli(), 10) + "-" + p.ID
+	switch {
+	case p.isChosen:
+		return text + "." + strconv.Itoa(p.meaning) + "c"
+	case p.meaning > 0:
+		return text + "." + strconv.Itoa(p.meaning)
+	}
+	return text
 }
 
 // listFields are the names of the fields of a list's query.
 var listFields = []string{"mode", "state", "method", "period", "source", "q", "after"}
 
+// listQuery returns the query of the page.
 func (v *page) listQuery() listQuery {
 	given := v.QueryParams()
 	q := listQuery{values: url.Values{}, mode: invoice.Live}
@@ -39,11 +71,12 @@ func (v *page) listQuery() listQuery {
 		q.values.Del("mode")
 	}
 	q.text, q.state, q.period = q.values.Get("q"), q.values.Get("state"), q.values.Get("period")
-	q.after = position(q.values.Get("after"))
+	q.after = readPlace(q.values.Get("after"))
 	return q
 }
 
-// position returns the position of a link to the next page; the zero position if it is not one.
+// position returns the position in the field "after" of a link to the next page; the zero position if the text is not a
+// position.
 func position(text string) invoice.Position {
 	at, id, found := strings.Cut(text, "-")
 	ms, err := strconv.ParseInt(at, 10, 64)
@@ -53,13 +86,13 @@ func position(text string) invoice.Position {
 	return invoice.Position{CreatedAt: time.UnixMilli(ms).UTC(), ID: id}
 }
 
-// filtered reports whether the query selects a part of the list.
-func (q listQuery) filtered() bool {
-	return len(q.only("state", "method", "period", "source", "q").values) > 0
+// isFiltered reports whether the query selects a part of the list.
+func (q listQuery) isFiltered() bool {
+	return len(q.onlyFields("state", "method", "period", "source", "q").values) > 0
 }
 
-// only returns the query with the named fields only.
-func (q listQuery) only(names ...string) listQuery {
+// onlyFields returns the query without the values of fields other than the named ones.
+func (q listQuery) onlyFields(names ...string) listQuery {
 	kept := url.Values{}
 	for _, name := range names {
 		if value := q.values.Get(name); value != "" {
@@ -70,9 +103,9 @@ func (q listQuery) only(names ...string) listQuery {
 	return q
 }
 
-// with returns the query with one field set, at the beginning of the list.
-func (q listQuery) with(name, value string) listQuery {
-	q = q.only(listFields...)
+// withField returns the query with a field set, or removed if value is "". The list begins at its first page.
+func (q listQuery) withField(name, value string) listQuery {
+	q = q.onlyFields(listFields...)
 	q.values.Del("after")
 	if q.values.Set(name, value); value == "" {
 		q.values.Del(name)
@@ -80,10 +113,8 @@ func (q listQuery) with(name, value string) listQuery {
 	return q
 }
 
-// behind returns the query of the page after a position.
-func (q listQuery) behind(p invoice.Position) listQuery {
-	return q.with("after", strconv.FormatInt(p.CreatedAt.UnixMilli(), 10)+"-"+p.ID)
-}
+// nextPage returns the query of the page after a place.
+func (q listQuery) nextPage(p place) listQuery { return q.withField("after", p.text()) }
 
 // encode returns the query with its question mark; "" if it is empty.
 func (q listQuery) encode() string {
@@ -93,8 +124,8 @@ func (q listQuery) encode() string {
 	return "?" + q.values.Encode()
 }
 
-// kept returns the fields that the form with the filters keeps.
-func (q listQuery) kept() []desk.Hidden {
+// keptFields returns the fields that the form with the filters keeps.
+func (q listQuery) keptFields() []desk.Hidden {
 	var hidden []desk.Hidden
 	for _, name := range []string{"mode", "state"} {
 		if value := q.values.Get(name); value != "" {
@@ -104,8 +135,8 @@ func (q listQuery) kept() []desk.Hidden {
 	return hidden
 }
 
-// fields returns the fields of the form with the filters.
-func (q listQuery) fields(v *page) []desk.Filter {
+// filterFields returns the fields of the form with the filters.
+func (q listQuery) filterFields(v *page) []desk.Filter {
 	methods := desk.Filter{Name: "method", Label: v.Text("desk.method"), Options: []desk.Option{{Text: v.Text("desk.method.all"), Chosen: q.values.Get("method") == ""}}}
 	for _, code := range v.Invoices.MethodCodes(q.mode) {
 		name, network := v.AssetName(q.mode, code)
@@ -127,9 +158,9 @@ func (q listQuery) periods(v *page) desk.Filter {
 	return f
 }
 
-// span returns the start and the end of a period; false if there is no such period. The zero times are
-// those of all payments.
-func (v *page) span(period string) (from, to time.Time, ok bool) {
+// periodTimes returns the start and the end of a period; zero times are no limits. ok is false if there is no such
+// period.
+func (v *page) periodTimes(period string) (from, to time.Time, ok bool) {
 	today, zone := v.Today(), v.Zone()
 	switch period {
 	case "":
@@ -174,7 +205,7 @@ func (q listQuery) states(v *page, t invoice.Tally) []desk.StateLink {
 		}
 		links = append(links, desk.StateLink{
 			Text: v.Text(s.text), Shape: s.shape, Count: strconv.FormatInt(count, 10), Current: q.state == s.name,
-			URL: v.Below("/payments") + q.with("state", s.name).encode(),
+			URL: v.Below("/payments") + q.withField("state", s.name).encode(),
 		})
 	}
 	return links
@@ -195,7 +226,7 @@ func (q listQuery) filter(v *page) (f invoice.Filter, problem string) {
 	if f.Origin, ok = q.origin(); !ok {
 		return f, v.Text("desk.source.wrong")
 	}
-	if f.From, f.To, ok = v.span(q.period); !ok {
+	if f.From, f.To, ok = v.periodTimes(q.period); !ok {
 		return f, v.Text("desk.period.wrong")
 	}
 	return f, ""

@@ -17,16 +17,17 @@ import (
 	"chequer/web/desk/visit"
 )
 
-// refundFault is why a form of the page of refunds was refused.
+// refundFault holds the errors of a refused form of the page of refunds, and the values that the form shows again.
 type refundFault struct {
-	problem            string
-	part, address, tx  string // at a field
-	ref                string // the refund whose field tx is wrong
-	typed, typedAmount string // values that the form keeps
-	typedTx, chosen    string
+	problem           string // above the forms
+	part, address, tx string // errors at fields
+	ref               string // ID of the refund whose field for the transaction has the error tx
+
+	typedAddress, typedAmount, typedTx string
+	chosen                             string // chosen option of the amount
 }
 
-// refunding shows the page that prepares the refunds of an invoice.
+// refunding shows the page on which refunds of an invoice are prepared and recorded as sent.
 func (v *page) refunding() error {
 	inv, err := v.ownInvoice()
 	if err != nil {
@@ -40,7 +41,7 @@ func refundPath(id string) string { return "/payments/" + id + visit.Refund }
 
 // showRefund shows the page of the refunds of an invoice, and why a form was refused.
 func (v *page) showRefund(status int, inv *invoice.Invoice, fault refundFault) error {
-	name := v.NameOf(inv.Terms.OrderID, inv.ID)
+	name := v.InvoiceName(inv.Terms.OrderID, inv.ID)
 	f, err := v.paymentFrame(inv, v.Text("desk.refund.title", "Name", name))
 	if err != nil {
 		return err
@@ -52,11 +53,11 @@ func (v *page) showRefund(status int, inv *invoice.Invoice, fault refundFault) e
 	}
 	if b, ok := e.Declinable(); ok {
 		page.Decline = views.Link{Text: v.Text("desk.decline.ask"), URL: v.Below("/payments/" + inv.ID + "/" + decline)}
-		page.Request = v.requestNotice(inv, v.amountOf(b.Network, b.Asset, e.Undecided(b)))
+		page.Request = v.requestNotice(inv, v.assetAmount(b.Network, b.Asset, e.Undecided(b)))
 	}
 	for _, r := range inv.Refunds {
 		switch {
-		case r.Requested():
+		case r.Requested(): // Request and Decline show it
 		case r.Open():
 			open, err := v.openRefund(inv, e, r, fault)
 			if err != nil {
@@ -74,7 +75,7 @@ func (v *page) showRefund(status int, inv *invoice.Invoice, fault refundFault) e
 	return v.Show(status, desk.RefundPage(page))
 }
 
-// requestNotice returns what the shopper asks for.
+// requestNotice returns the notice about the refund that the shopper asks for.
 func (v *page) requestNotice(inv *invoice.Invoice, amount string) desk.Notice {
 	return desk.Notice{
 		Heading: v.Text("desk.refund.asked"),
@@ -82,18 +83,18 @@ func (v *page) requestNotice(inv *invoice.Invoice, amount string) desk.Notice {
 	}
 }
 
-// answerNotice returns which refunds wait to be paid since the shopper gave their address.
+// answerNotice returns the notice about the refunds that can be paid since the shopper gave an address for them.
 func (v *page) answerNotice(inv *invoice.Invoice) desk.Notice {
 	var amounts []string
 	for _, r := range inv.Refunds {
 		if r.Answered() {
-			amounts = append(amounts, v.amountOf(r.Network, r.Asset, r.Amount))
+			amounts = append(amounts, v.assetAmount(r.Network, r.Asset, r.Amount))
 		}
 	}
 	return v.requestNotice(inv, strings.Join(amounts, ", "))
 }
 
-// refundAddress returns the address for a refund and who gave it; "" if there is none.
+// refundAddress returns the address for a refund with the name of its giver; "" if there is no address.
 func (v *page) refundAddress(inv *invoice.Invoice) string {
 	a := inv.RefundAddress
 	if a.IsZero() {
@@ -102,15 +103,15 @@ func (v *page) refundAddress(inv *invoice.Invoice) string {
 	return v.Text("desk.fact.refund.value", "Address", a.Address, "Actor", v.giverName(a.By))
 }
 
-// amountOf returns an amount of an asset with its unit.
-func (v *page) amountOf(network chain.ID, asset string, a money.Amount) string {
+// assetAmount returns an amount of an asset with its unit.
+func (v *page) assetAmount(network chain.ID, asset string, a money.Amount) string {
 	return v.coins(invoice.Transfer{Network: network, Asset: asset, Amount: a})
 }
 
-// balanceRows returns what was received in each asset, and what can still be refunded.
+// balanceRows returns, for each asset, the received amount, the refunds, and the amount that can still be refunded.
 func (v *page) balanceRows(inv *invoice.Invoice, e *invoice.Evaluation) (rows []desk.AmountRow) {
 	add := func(name string, b invoice.Balance, amount money.Amount, sum bool) {
-		rows = append(rows, desk.AmountRow{Name: name, Values: []string{v.amountOf(b.Network, b.Asset, amount)}, Sum: sum})
+		rows = append(rows, desk.AmountRow{Name: name, Values: []string{v.assetAmount(b.Network, b.Asset, amount)}, Sum: sum})
 	}
 	for _, b := range e.Balances() {
 		add(v.Text("desk.refund.received"), b, b.Received, false)
@@ -130,7 +131,7 @@ func (v *page) refundForm(inv *invoice.Invoice, e *invoice.Evaluation, fault ref
 		Action: v.Below(refundPath(inv.ID)), Version: strconv.FormatInt(inv.Version, 10), Button: v.Text("desk.refund.prepare"),
 		Amount:  desk.Choice{Name: "amount", Label: v.Text("desk.amount")},
 		Part:    v.TextField("part", "desk.refund.part", "desk.refund.part.hint", fault.typedAmount),
-		Address: v.TextField("address", "desk.refund.address", "desk.refund.address.none", fault.typed),
+		Address: v.TextField("address", "desk.refund.address", "desk.refund.address.none", fault.typedAddress),
 	}
 	f.Part.Decimal, f.Part.Error = true, fault.part
 	f.Address.Code, f.Address.Error = true, fault.address
@@ -151,9 +152,9 @@ func (v *page) refundForm(inv *invoice.Invoice, e *invoice.Evaluation, fault ref
 			}
 			f.Amount.Options = append(f.Amount.Options, o)
 		}
-		add(string(invoice.RefundReceived), v.Text("desk.refund.kind.received", "Amount", v.amountOf(b.Network, b.Asset, b.Refundable())), false)
+		add(string(invoice.RefundReceived), v.Text("desk.refund.kind.received", "Amount", v.assetAmount(b.Network, b.Asset, b.Refundable())), false)
 		if surplus := e.OpenSurplus(b); !surplus.IsZero() {
-			add(string(invoice.RefundSurplus), v.Text("desk.refund.kind.surplus", "Amount", v.amountOf(b.Network, b.Asset, surplus)), true)
+			add(string(invoice.RefundSurplus), v.Text("desk.refund.kind.surplus", "Amount", v.assetAmount(b.Network, b.Asset, surplus)), true)
 		}
 		add(string(invoice.RefundPart), v.Text("desk.refund.kind.part", "Unit", unit), false)
 		add(inFiat, v.Text("desk.refund.kind.fiat", "Currency", inv.Terms.Price.Currency().Code, "Unit", unit), false)
@@ -169,11 +170,11 @@ func (v *page) unit(network chain.ID, asset string) string {
 	return asset
 }
 
-// openRefund returns a refund that was not sent.
+// openRefund returns a refund that was not sent yet.
 func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice.Refund, fault refundFault) (desk.OpenRefund, error) {
 	at := v.Below(refundPath(inv.ID) + "/" + r.ID + "/")
 	o := desk.OpenRefund{
-		ID: r.ID, Heading: v.Text("desk.refund.pay"), State: v.refundState(r), Amount: r.Amount.String(), Unit: v.unit(r.Network, r.Asset), CopyOf: v.Copying("amount-" + r.ID),
+		ID: r.ID, Heading: v.Text("desk.refund.pay"), State: v.refundState(r), Amount: r.Amount.String(), Unit: v.unit(r.Network, r.Asset), CopyAmount: v.CopyButton("amount-" + r.ID),
 		Version: strconv.FormatInt(inv.Version, 10), Cancel: views.Link{Text: v.Text("desk.refund.cancel"), URL: at + cancelRefund},
 	}
 	if !r.Rate.IsZero() {
@@ -185,12 +186,12 @@ func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice
 		return o, nil
 	}
 	a, known := v.Invoices.KnownAsset(r.Network, r.Asset)
-	o.To, o.Address, o.CopyTo = v.Text("desk.refund.to", "Network", cmp.Or(a.NetworkName, string(r.Network)), "Actor", v.addressGiver(inv, r)), views.AddressGroups(r.Address), v.Copying("address-"+r.ID)
+	o.To, o.Address, o.CopyAddress = v.Text("desk.refund.to", "Network", cmp.Or(a.NetworkName, string(r.Network)), "Actor", v.addressGiver(inv, r)), views.AddressGroups(r.Address), v.CopyButton("address-"+r.ID)
 	o.Sent = desk.RefundTx{Action: at + sendRefund, Button: v.Text("desk.refund.send"), Field: v.txField(r, fault)}
 	b, _ := e.Balance(r.Asset)
 	switch {
 	case !b.Excess().IsZero():
-		o.Warning = desk.Result{Shape: "bad", Text: v.Text("desk.refund.excess", "Amount", v.amountOf(r.Network, r.Asset, b.Excess()))}
+		o.Warning = desk.Result{Shape: "bad", Text: v.Text("desk.refund.excess", "Amount", v.assetAmount(r.Network, r.Asset, b.Excess()))}
 		return o, nil
 	case r.Stale(v.Now().Add(inv.Clock)):
 		o.Warning = desk.Result{Shape: "warn", Text: v.Text("desk.refund.stale", "Time", v.Clock(r.HeldUntil))}
@@ -201,12 +202,12 @@ func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice
 	if !known {
 		return o, nil
 	}
-	link := a.Link(r.Address, r.Amount, v.Text("desk.refund.label", "Name", v.NameOf(inv.Terms.OrderID, inv.ID)))
-	o.URI, o.CopyURI, o.Link = link.URI, v.Copying("link-"+r.ID), views.Link{Text: v.Text("desk.refund.wallet"), URL: link.URI}
+	link := a.Link(r.Address, r.Amount, v.Text("desk.refund.label", "Name", v.InvoiceName(inv.Terms.OrderID, inv.ID)))
+	o.URI, o.CopyURI, o.Link = link.URI, v.CopyButton("link-"+r.ID), views.Link{Text: v.Text("desk.refund.wallet"), URL: link.URI}
 	code := link.Code
 	o.QRTitle = v.Text("desk.refund.qr")
-	if link.Address != "" { // some wallets pay the contract, which is the first address of the link
-		code, o.QRHint = link.Address, v.Text("desk.refund.qr.bare", "Amount", v.amountOf(r.Network, r.Asset, r.Amount), "Network", a.NetworkName)
+	if link.Address != "" { // some wallets would pay the token's contract, which is the first address of the link
+		code, o.QRHint = link.Address, v.Text("desk.refund.qr.bare", "Amount", v.assetAmount(r.Network, r.Asset, r.Amount), "Network", a.NetworkName)
 	}
 	var err error
 	o.QR, err = views.NewQR(code)
@@ -221,7 +222,7 @@ func (v *page) actorName(actor string) string {
 	return actor
 }
 
-// giverName returns who gave the address for refunds of an invoice.
+// giverName returns the name of the actor that gave the address for refunds of an invoice.
 func (v *page) giverName(by string) string {
 	switch by {
 	case string(invoice.Shopper):
@@ -232,7 +233,7 @@ func (v *page) giverName(by string) string {
 	return v.Text("desk.refund.by.key", "Key", by)
 }
 
-// addressGiver returns who gave the address of a refund.
+// addressGiver returns the name of the actor that gave the address of a refund.
 func (v *page) addressGiver(inv *invoice.Invoice, r invoice.Refund) string {
 	if given := inv.RefundAddress; r.AddressBy == "" || r.AddressBy == given.By && r.Asset == given.Asset && r.Address == given.Address {
 		return v.giverName(r.AddressBy)
@@ -250,7 +251,7 @@ func (v *page) txField(r invoice.Refund, fault refundFault) desk.Field {
 	return f
 }
 
-// refundChecks returns what was checked before a refund became ready.
+// refundChecks returns the checks that were made before a refund became ready.
 func (v *page) refundChecks(inv *invoice.Invoice, r invoice.Refund) []desk.Result {
 	a, _ := v.Invoices.KnownAsset(r.Network, r.Asset)
 	checks := []desk.Result{
@@ -271,8 +272,8 @@ func (v *page) refundChecks(inv *invoice.Invoice, r invoice.Refund) []desk.Resul
 	return checks
 }
 
-// refundStates are the texts and the symbols of the states of a refund.
-var refundStates = map[invoice.RefundState][2]string{
+// refundStates are the keys of the texts, and the symbols, of the states of a refund.
+var refundStates = map[invoice.RefundState]struct{ text, shape string }{
 	invoice.RefundAsked:     {"desk.refund.state.asked", "warn"},
 	invoice.RefundReady:     {"desk.refund.state.ready", "wait"},
 	invoice.RefundSent:      {"desk.refund.state.sent", "ok"},
@@ -282,8 +283,8 @@ var refundStates = map[invoice.RefundState][2]string{
 
 // refundState returns the state of a refund as pages show it.
 func (v *page) refundState(r invoice.Refund) desk.State {
-	words := refundStates[r.State]
-	return desk.State{Text: v.Text(words[0]), Shape: words[1]}
+	state := refundStates[r.State]
+	return desk.State{Text: v.Text(state.text), Shape: state.shape}
 }
 
 // refundRow returns a refund of an invoice as a row of a list.
@@ -299,7 +300,7 @@ func (v *page) refundRow(inv *invoice.Invoice, r invoice.Refund) desk.RefundRow 
 // listedRefund returns a refund as a row of the list of refunds. Its time is that of its last state.
 func (v *page) listedRefund(r invoice.ListedRefund) desk.RefundRow {
 	row := desk.RefundRow{
-		Name: v.NameOf(r.OrderID, r.InvoiceID), Amount: v.amountOf(r.Network, r.Asset, r.Amount), URL: v.Below(refundPath(r.InvoiceID)),
+		Name: v.InvoiceName(r.OrderID, r.InvoiceID), Amount: v.assetAmount(r.Network, r.Asset, r.Amount), URL: v.Below(refundPath(r.InvoiceID)),
 		State: v.refundState(r.Refund), Tx: views.AddressGroups(r.Tx),
 	}
 	if !r.Rate.IsZero() {

@@ -14,7 +14,7 @@ import (
 	"chequer/internal/money"
 )
 
-// inFiat is the kind of amount, in the form, of a part in the currency of the invoice.
+// inFiat is the value, in the form, for a part of the amount that is typed in the currency of the invoice.
 const inFiat = "fiat"
 
 // The changes of a refund, as their paths name them.
@@ -27,7 +27,7 @@ const (
 // maxReason is the maximum length of a reason, in bytes.
 const maxReason = 500
 
-// seesCurrent reports whether the form was made for the current version of the invoice.
+// seesCurrent reports whether the form was loaded with the current version of the invoice.
 func (v *page) seesCurrent(inv *invoice.Invoice) bool {
 	seen, _ := strconv.ParseInt(v.FormValue("version"), 10, 64)
 	return seen == inv.Version
@@ -42,8 +42,8 @@ func (v *page) prepareRefund() error {
 	if !v.seesCurrent(inv) {
 		return v.refuseStale()
 	}
-	fault := refundFault{typed: strings.TrimSpace(v.FormValue("address")), typedAmount: strings.TrimSpace(v.FormValue("part")), chosen: v.FormValue("amount")}
-	d := invoice.RefundDraft{Address: fault.typed, By: v.Account.Name, Again: true, Seen: inv.Version}
+	fault := refundFault{typedAddress: strings.TrimSpace(v.FormValue("address")), typedAmount: strings.TrimSpace(v.FormValue("part")), chosen: v.FormValue("amount")}
+	d := invoice.RefundDraft{Address: fault.typedAddress, By: v.Account.Name, Again: true, Seen: inv.Version}
 	if d.Address != "" {
 		if err := v.Require(account.DecideHighRisk); err != nil {
 			return err
@@ -62,8 +62,9 @@ func (v *page) prepareRefund() error {
 	return v.Done(v.Below(refundPath(inv.ID)), "refund-ready")
 }
 
-// readAmount reads the amount of a new refund from the form. It returns what is wrong with it.
-func (v *page) readAmount(inv *invoice.Invoice, d *invoice.RefundDraft, fault refundFault) string {
+// readAmount reads the amount of a new refund from the form into d. It returns the problem with the amount; "" if there
+// is none.
+func (v *page) readAmount(inv *invoice.Invoice, d *invoice.RefundDraft, fault refundFault) (problem string) {
 	kind, asset, _ := strings.Cut(fault.chosen, ":")
 	b, received := v.Invoices.Evaluation(inv).Balance(asset)
 	if !received {
@@ -106,13 +107,13 @@ var refundProblems = []struct {
 	{invoice.ErrRefundAsset, "desk.refund.problem.amount"},
 }
 
-// refuseRefund shows why a refund was not prepared or changed. It does not show a private key again.
+// refuseRefund shows the reason why a refund was not prepared or changed. It does not show a private key again.
 func (v *page) refuseRefund(err error, inv *invoice.Invoice, fault refundFault) error {
 	switch {
 	case errors.Is(err, invoice.ErrStale), errors.Is(err, invoice.ErrState):
 		return v.refuseStale()
 	case errors.Is(err, keys.ErrPrivateKey):
-		fault.typed, fault.address = "", v.Text("desk.refund.problem.private")
+		fault.typedAddress, fault.address = "", v.Text("desk.refund.problem.private")
 	case errors.Is(err, invoice.ErrPaymentAddress):
 		fault.address = v.Text("desk.refund.problem.own")
 	case errors.Is(err, invoice.ErrTokenContract):
@@ -138,7 +139,7 @@ func (v *page) refuseRefund(err error, inv *invoice.Invoice, fault refundFault) 
 	return v.showRefund(http.StatusUnprocessableEntity, inv, fault)
 }
 
-// refuseStale shows the invoice as it is now, because the form was made for an older version.
+// refuseStale shows the refunds of the present version of the invoice, because the form was loaded with an older version.
 func (v *page) refuseStale() error {
 	inv, err := v.ownInvoice()
 	if err != nil {

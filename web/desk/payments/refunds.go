@@ -27,8 +27,8 @@ func (v *page) refunds() error {
 	if !slices.Contains(invoice.RefundStates, state) {
 		state = ""
 	}
-	q = q.only("mode", "state", "after")
-	rows, err := v.Invoices.Refunds(v.Request().Context(), invoice.RefundFilter{MerchantID: v.Shop.ID, Mode: q.mode, State: state}, q.after, pageSize+1)
+	q = q.onlyFields("mode", "state", "after")
+	rows, err := v.Invoices.Refunds(v.Request().Context(), invoice.RefundFilter{MerchantID: v.Shop.ID, Mode: q.mode, State: state}, q.after.Position, pageSize+1)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (v *page) refunds() error {
 	page := desk.Refunds{Frame: f, Tabs: v.tabs(refundsPath, q.mode), Caption: v.Text("desk.refunds.caption"), States: v.refundLinks(q, state)}
 	if len(rows) > pageSize {
 		rows = rows[:pageSize]
-		page.Older = v.Below(refundsPath) + q.behind(rows[pageSize-1].Position()).encode()
+		page.Older = v.Below(refundsPath) + q.nextPage(place{Position: rows[pageSize-1].Position()}).encode()
 	}
 	for _, r := range rows {
 		page.Rows = append(page.Rows, v.listedRefund(r))
@@ -52,10 +52,10 @@ func (v *page) refunds() error {
 
 // refundLinks returns the links that select a state of the list of refunds.
 func (v *page) refundLinks(q listQuery, current invoice.RefundState) []desk.StateLink {
-	links := []desk.StateLink{{Text: v.Text("desk.state.all"), URL: v.Below(refundsPath) + q.with("state", "").encode(), Current: current == ""}}
+	links := []desk.StateLink{{Text: v.Text("desk.state.all"), URL: v.Below(refundsPath) + q.withField("state", "").encode(), Current: current == ""}}
 	for _, s := range invoice.RefundStates {
 		state := v.refundState(invoice.Refund{State: s})
-		links = append(links, desk.StateLink{Text: state.Text, Shape: state.Shape, URL: v.Below(refundsPath) + q.with("state", string(s)).encode(), Current: current == s})
+		links = append(links, desk.StateLink{Text: state.Text, Shape: state.Shape, URL: v.Below(refundsPath) + q.withField("state", string(s)).encode(), Current: current == s})
 	}
 	return links
 }

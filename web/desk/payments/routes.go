@@ -32,7 +32,7 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodPost, Path: "/desk/:shop/payments/:id/notes", Needs: account.ViewPayments, Handle: on((*page).addNote)},
 		{Method: http.MethodGet, Path: "/desk/:shop/payments/:id/notes/:note/remove", Needs: account.ViewPayments, Handle: on((*page).askToRemoveNote)},
 		{Method: http.MethodPost, Path: "/desk/:shop/payments/:id/notes/:note/remove", Needs: account.ViewPayments, Handle: on((*page).removeNote)},
-		{Method: http.MethodPost, Path: "/desk/:shop/payments/:id/wake", Needs: account.Decide, Handle: on((*page).wake)},
+		{Method: http.MethodPost, Path: "/desk/:shop/payments/:id/wake", Needs: account.Decide, Handle: on((*page).endSnooze)},
 		{Method: http.MethodGet, Path: "/desk/:shop/refunds", Needs: account.ViewPayments, Handle: on((*page).refunds)},
 		{Method: http.MethodGet, Path: "/desk/:shop/payments/:id/refund", Needs: account.Decide, Handle: on((*page).refunding)},
 		{Method: http.MethodPost, Path: "/desk/:shop/payments/:id/refund", Needs: account.Decide, Handle: on((*page).prepareRefund)},

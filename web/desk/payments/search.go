@@ -21,36 +21,51 @@ const maxSearch = 200
 // maxAmount is the largest length of an amount that is searched for, longer than any price.
 const maxAmount = 15
 
-// findInvoices returns a page of the invoices that a query selects, and the position after which there may be more. A
-// searched text is tried as an identifier, an order, a reference, a transaction, an address, an amount and the day of
-// the creation, until invoices are found.
-func (v *page) findInvoices(f invoice.Filter, q listQuery) (rows []invoice.Summary, more invoice.Position, err error) {
+// found is a page of the invoices that a query selects.
+type found struct {
+	rows []invoice.Summary
+	more place // after which there may be more
+}
+
+// findInvoices returns a page of the invoices that a query selects. A searched text is tried as an identifier, an order,
+// a reference, a transaction, an address, an amount and the day of the creation, until invoices are found. The next
+// pages have the same meaning of the text.
+func (v *page) findInvoices(f invoice.Filter, q listQuery) (found, error) {
 	ctx := v.Request().Context()
 	if q.text == "" {
-		return v.Invoices.Summaries(ctx, f, q.after, pageSize)
+		rows, more, err := v.Invoices.Summaries(ctx, f, q.after.Position, pageSize)
+		return found{rows, place{Position: more}}, err
 	}
 	if len(q.text) > maxSearch || !visit.IsText(q.text) {
-		return nil, more, nil
+		return found{}, nil
 	}
 	if invoiceID.MatchString(q.text) {
 		inv, err := v.Invoices.Invoice(ctx, q.text)
 		if err == nil && inv.MerchantID == v.Shop.ID {
-			return []invoice.Summary{inv.Summary()}, more, nil
+			return found{rows: []invoice.Summary{inv.Summary()}}, nil
 		}
 		if err != nil && !errors.Is(err, invoice.ErrNotFound) {
-			return nil, more, err
+			return found{}, err
 		}
 	}
-	for _, candidate := range v.candidates(f, q.text) {
-		rows, more, err = v.Invoices.Summaries(ctx, candidate, q.after, pageSize)
+	after := q.after
+	for i, candidate := range v.candidates(f, q.text) {
+		if i < after.meaning || i > after.meaning && after.isChosen {
+			continue
+		}
+		from := invoice.Position{}
+		if i == after.meaning {
+			from = after.Position
+		}
+		rows, more, err := v.Invoices.Summaries(ctx, candidate, from, pageSize)
 		if err != nil || len(rows) > 0 || more != (invoice.Position{}) {
-			return rows, more, err
+			return found{rows, place{more, i, len(rows) > 0 || after.isChosen}}, err
 		}
 	}
-	return nil, more, nil
+	return found{}, nil
 }
 
-// candidates returns the filters for the meanings that a searched text may have.
+// candidates returns a filter for each meaning that a searched text may have, in the order in which they are tried.
 func (v *page) candidates(f invoice.Filter, text string) []invoice.Filter {
 	order, reference, tx := f, f, f
 	order.OrderID, reference.Reference, tx.Tx = text, text, invoice.NormalizeTx(text)
@@ -78,7 +93,7 @@ func (v *page) candidates(f invoice.Filter, text string) []invoice.Filter {
 	return list
 }
 
-// later returns the later of two times, of which a may be zero: no time.
+// later returns the later of two times. a may be zero, which means that there is no such time.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -86,7 +101,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// earlier returns the earlier of two times, of which a may be zero: no time.
+// earlier returns the earlier of two times. a may be zero, which means that there is no such time.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b

@@ -18,7 +18,7 @@ func (v *page) snoozing(inv *invoice.Invoice) (heading, button string, results [
 	results = []desk.Result{
 		{Shape: "ok", Text: v.Text("desk.snooze.hidden")}, {Shape: "ok", Text: v.Text("desk.snooze.returns")}, {Shape: "ok", Text: v.Text("desk.snooze.undo")},
 	}
-	return v.Text("desk.snooze.heading", "Name", v.NameOf(inv.Terms.OrderID, inv.ID)), v.Text("desk.snooze"), results
+	return v.Text("desk.snooze.heading", "Name", v.InvoiceName(inv.Terms.OrderID, inv.ID)), v.Text("desk.snooze"), results
 }
 
 // daysChoice returns the list of the times for which a case can be snoozed.
@@ -26,7 +26,7 @@ func (v *page) daysChoice(problem string) desk.Choice {
 	c := desk.Choice{Name: "days", Label: v.Text("desk.snooze.label"), Error: problem}
 	for _, n := range casework.SnoozeDays {
 		o := desk.Option{Value: strconv.Itoa(n), Text: v.Words.Count("desk.snooze.days", n)}
-		if n == 7 {
+		if n == 7 { // days
 			o.Text = v.Text("desk.snooze.week")
 		}
 		c.Options = append(c.Options, o)
@@ -34,7 +34,7 @@ func (v *page) daysChoice(problem string) desk.Choice {
 	return c
 }
 
-// days returns the chosen number of days; 0 if it is none.
+// days returns the chosen number of days; 0 if none was chosen.
 func (v *page) days() int {
 	n, _ := strconv.Atoi(v.FormValue("days"))
 	return n
@@ -45,8 +45,8 @@ func (v *page) undoSnooze(id, name string) desk.Button {
 	return desk.Button{Action: v.Below("/payments/" + id + "/wake"), Text: v.Text("desk.snoozed.undo"), Subject: name}
 }
 
-// snoozeOf returns the snooze of an invoice; the zero Snoozed if it is not snoozed.
-func (v *page) snoozeOf(inv *invoice.Invoice) (desk.Snoozed, error) {
+// invoiceSnooze returns the snooze of an invoice; the zero Snoozed if it is not snoozed.
+func (v *page) invoiceSnooze(inv *invoice.Invoice) (desk.Snoozed, error) {
 	z, err := v.Casework.SnoozeOf(v.Request().Context(), inv.ID)
 	if err != nil || z.InvoiceID == "" {
 		return desk.Snoozed{}, err
@@ -58,8 +58,8 @@ func (v *page) snoozeOf(inv *invoice.Invoice) (desk.Snoozed, error) {
 	return s, nil
 }
 
-// wake ends the snooze of an invoice.
-func (v *page) wake() error {
+// endSnooze ends the snooze of an invoice.
+func (v *page) endSnooze() error {
 	inv, err := v.ownInvoice()
 	if err != nil {
 		return err
@@ -70,13 +70,13 @@ func (v *page) wake() error {
 	return v.Done(v.Below("/payments/"+inv.ID), "snooze-ended")
 }
 
-// caseName returns the name of an invoice with its state.
+// caseName returns the heading of a case: the name of the invoice and its state.
 func (v *page) caseName(s invoice.Summary) string {
-	return v.Text("desk.attention.case", "Name", v.NameOf(s.OrderID, s.ID), "State", v.StateOf(s).Text)
+	return v.Text("desk.attention.case", "Name", v.InvoiceName(s.OrderID, s.ID), "State", v.InvoiceState(s).Text)
 }
 
-// addPastCases adds the snoozed and the resolved cases of a shop to the page. On the page of all shops they name the
-// shop.
+// addPastCases adds the snoozed and the resolved cases of a shop to the page. shop is the name of the shop that they show
+// on the page of all shops, otherwise "".
 func (v *page) addPastCases(p *desk.Attention, mode invoice.Mode, shop string) error {
 	snoozed, err := v.snoozedCases(mode)
 	if err != nil {

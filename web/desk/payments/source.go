@@ -14,15 +14,15 @@ var originKinds = []invoice.OriginKind{
 	invoice.FromProduct, invoice.FromLink, invoice.FromTerminal, invoice.FromStorefront, invoice.FromAPI, invoice.FromSignedLink,
 }
 
-// origin returns the source that the query selects: a kind, or one of a kind as in "product:coffee". It is
+// origin returns the source that the query selects: a kind, or one source of a kind as in "product:coffee". ok is
 // false if there is no such kind.
-func (q listQuery) origin() (invoice.Origin, bool) {
+func (q listQuery) origin() (o invoice.Origin, ok bool) {
 	kind, id, _ := strings.Cut(q.values.Get("source"), ":")
-	o := invoice.Origin{Kind: invoice.OriginKind(kind), ID: id}
+	o = invoice.Origin{Kind: invoice.OriginKind(kind), ID: id}
 	return o, o.Kind == "" && id == "" || slices.Contains(originKinds, o.Kind) && visit.IsText(id)
 }
 
-// sources returns the field that selects a source: a kind, or the one that the query names.
+// sources returns the field that selects a source: a kind of sources, or the single source that the query names.
 func (q listQuery) sources(v *page) desk.Filter {
 	chosen := q.values.Get("source")
 	f := desk.Filter{Name: "source", Label: v.Text("desk.origin"), Options: []desk.Option{{Text: v.Text("desk.source.all"), Chosen: chosen == ""}}}

@@ -16,7 +16,8 @@ type moment struct {
 	step desk.Step
 }
 
-// timeline returns what happened to an invoice, oldest first. Times are on the invoice's own clock.
+// timeline returns the events of an invoice, oldest first. Times are on the invoice's own clock, which simulations
+// advance.
 func (v *page) timeline(inv *invoice.Invoice, payments []invoice.Payment) []desk.Step {
 	var all []moment
 	add := func(at time.Time, shape, text, detail string) {
@@ -49,7 +50,7 @@ func (v *page) timeline(inv *invoice.Invoice, payments []invoice.Payment) []desk
 		add(inv.AcceptedAt, "ok", v.Text("desk.step.accepted"), v.Text("desk.step.by", "Actor", inv.AcceptedBy))
 	}
 	for _, r := range inv.Refunds {
-		amount := v.amountOf(r.Network, r.Asset, r.Amount)
+		amount := v.assetAmount(r.Network, r.Asset, r.Amount)
 		step := func(m invoice.Mark, shape, id string) {
 			add(m.At, shape, v.Text(id, "Amount", amount), strings.TrimSpace(v.Text("desk.step.by", "Actor", v.actorName(m.By))))
 		}
@@ -78,8 +79,8 @@ func (v *page) timeline(inv *invoice.Invoice, payments []invoice.Payment) []desk
 
 // seenShape returns the symbol of the first sighting of a payment.
 func seenShape(p invoice.Payment) string {
-	if counts(p) {
+	if isCounted(p) {
 		return "wait"
 	}
-	return transferStates[p.State][1]
+	return transferStates[p.State].shape
 }

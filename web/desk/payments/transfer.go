@@ -5,8 +5,8 @@ import (
 	"chequer/views/desk"
 )
 
-// transferStates are the texts and the symbols of the states of a payment.
-var transferStates = map[invoice.PaymentState][2]string{
+// transferStates are the keys of the texts, and the symbols, of the states of a payment.
+var transferStates = map[invoice.PaymentState]struct{ text, shape string }{
 	invoice.PaymentSeen:       {"desk.transfer.seen", "wait"},
 	invoice.PaymentConfirmed:  {"desk.transfer.confirmed", "ok"},
 	invoice.PaymentLate:       {"desk.state.late", "warn"},
@@ -19,9 +19,9 @@ var transferStates = map[invoice.PaymentState][2]string{
 
 // transferState returns the state of a payment as pages show it.
 func (v *page) transferState(s invoice.PaymentState) desk.State {
-	words, known := transferStates[s]
+	state, known := transferStates[s]
 	if !known {
 		return desk.State{Text: string(s), Shape: "off"}
 	}
-	return desk.State{Text: v.Text(words[0]), Shape: words[1]}
+	return desk.State{Text: v.Text(state.text), Shape: state.shape}
 }

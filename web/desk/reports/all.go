@@ -22,11 +22,11 @@ func (v *page) allOverview() error {
 		return err
 	}
 	p := report.LastDays(days, v.Today())
-	r, err := v.Reports.ShopsReport(v.Request().Context(), ids(shops), mode, p, p.Previous(v.Today()))
+	r, err := v.Reports.ShopsReport(v.Request().Context(), merchantIDs(shops), mode, p, p.Previous(v.Today()))
 	if err != nil {
 		return err
 	}
-	page.Totals, page.Days = v.sums(r), v.otherDays(r)
+	page.Totals, page.ZoneNote = v.comparedTotals(r), v.zoneNote(r)
 	v.addCharts(&page, r)
 	page.Groups = v.shopGroups(r, shops, mode)
 	if err := v.addCasesOfAll(&page, mode); err != nil {
@@ -38,8 +38,8 @@ func (v *page) allOverview() error {
 	return v.Show(http.StatusOK, desk.OverviewPage(page))
 }
 
-// ids returns the IDs of merchants.
-func ids(shops []merchant.Merchant) (all []string) {
+// merchantIDs returns the IDs of merchants.
+func merchantIDs(shops []merchant.Merchant) (all []string) {
 	for _, m := range shops {
 		all = append(all, m.ID)
 	}
@@ -51,8 +51,8 @@ func (v *page) shopGroups(r report.Report, shops []merchant.Merchant, mode invoi
 	for _, t := range r.Totals {
 		g := v.groups(query{mode: mode}, r, t, nil)
 		for i, group := range t.Groups {
-			at := slices.IndexFunc(shops, func(m merchant.Merchant) bool { return m.ID == group.Value })
-			g.Rows[i].Name, g.Rows[i].URL = shops[at].Name, v.In(shops[at]).BelowIn("", mode == invoice.Test)
+			shop := shops[slices.IndexFunc(shops, func(m merchant.Merchant) bool { return m.ID == group.Value })]
+			g.Rows[i].Name, g.Rows[i].URL = shop.Name, v.AtShop(shop).BelowIn("", mode == invoice.Test)
 		}
 		all = append(all, g)
 	}
@@ -64,7 +64,7 @@ func (v *page) addCasesOfAll(page *desk.Overview, mode invoice.Mode) error {
 	if page.Decides = v.May(account.Decide); !page.Decides {
 		return nil
 	}
-	cases, more, err := v.CasesOfAll(mode, invoice.Position{}, shownCases)
+	cases, more, err := v.CasesOfAllShops(mode, invoice.Position{}, shownCases)
 	if err != nil {
 		return err
 	}
@@ -78,21 +78,21 @@ func (v *page) addCasesOfAll(page *desk.Overview, mode invoice.Mode) error {
 // newestOfAll returns the newest payments of shops.
 func (v *page) newestOfAll(shops []merchant.Merchant, mode invoice.Mode) (rows []desk.PaymentRow, err error) {
 	var newest []invoice.Summary
-	at := map[string]*visit.Visit{} // by invoice ID
+	visits := map[string]*visit.Visit{} // visits to the shops of the invoices, by invoice ID
 	for _, m := range shops {
 		found, _, err := v.Invoices.Summaries(v.Request().Context(), invoice.Filter{MerchantID: m.ID, Mode: mode}, invoice.Position{}, shownPayments)
 		if err != nil {
 			return nil, err
 		}
 		for _, s := range found {
-			at[s.ID] = v.In(m)
+			visits[s.ID] = v.AtShop(m)
 		}
 		newest = append(newest, found...)
 	}
 	slices.SortFunc(newest, func(a, b invoice.Summary) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	for _, s := range newest[:min(len(newest), shownPayments)] {
-		row := at[s.ID].Row(s)
-		row.Shop = at[s.ID].Shop.Name
+		row := visits[s.ID].PaymentRow(s)
+		row.Shop = visits[s.ID].Shop.Name
 		rows = append(rows, row)
 	}
 	return rows, nil
@@ -105,15 +105,15 @@ func (v *page) allReports() error {
 	if err != nil {
 		return err
 	}
-	page.Filters = page.Filters[:1]
+	page.Filters = page.Filters[:1] // only the period: the groups are the shops
 	if len(q.problems) > 0 {
 		return v.Show(http.StatusUnprocessableEntity, desk.ReportsPage(page))
 	}
-	r, err := v.Reports.ShopsReport(v.Request().Context(), ids(shops), q.mode, q.period, q.period.Previous(v.Today()))
+	r, err := v.Reports.ShopsReport(v.Request().Context(), merchantIDs(shops), q.mode, q.period, q.period.Previous(v.Today()))
 	if err != nil {
 		return err
 	}
-	if v.sumUp(&page, r); len(r.Totals) > 0 {
+	if v.addReport(&page, r); len(r.Totals) > 0 {
 		page.Groups = v.shopGroups(r, shops, q.mode)
 	}
 	return v.Show(http.StatusOK, desk.ReportsPage(page))

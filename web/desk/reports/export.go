@@ -15,7 +15,7 @@ import (
 	"chequer/web/desk/visit"
 )
 
-// exportRows is the number of rows of an export that are read at once.
+// exportRows is the number of rows of an export that one query reads.
 const exportRows = 200
 
 // formats are the formats of an export, by their name in the query. The first is the default.

@@ -31,7 +31,7 @@ var accountTexts = map[account.Kind]string{
 	account.PasskeyRemoved:  "desk.security.passkey.removed",
 }
 
-// addNotices adds the changes of wallets, owners and sign-in methods of which the account is notified.
+// addNotices adds the changes of wallets, owners and sign-in methods that the account has not dismissed.
 func (v *page) addNotices(page *desk.Overview) error {
 	entries, err := v.Accounts.Notices(v.Request().Context(), v.Account, v.Shop.ID)
 	if err != nil || len(entries) == 0 {

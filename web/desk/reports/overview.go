@@ -19,8 +19,8 @@ const (
 	shownPayments = 6
 )
 
-// spans are the periods of the overview, by their name in the query. The first is the default.
-var spans = []struct {
+// overviewPeriods are the periods of the overview, by their name in the query. The first is the default.
+var overviewPeriods = []struct {
 	name, text string
 	days       int
 }{
@@ -31,7 +31,7 @@ var spans = []struct {
 
 // overview shows the totals of a period, open cases and the newest payments.
 func (v *page) overview() error {
-	if err := v.Live(); err != nil {
+	if err := v.FollowChanges(); err != nil {
 		return err
 	}
 	mode := v.mode()
@@ -39,7 +39,7 @@ func (v *page) overview() error {
 	if err != nil {
 		return err
 	}
-	page.AllOfThem = v.payments(mode, "")
+	page.AllPayments = v.paymentsAddress(mode, "")
 	if err := v.addNotices(&page); err != nil {
 		return err
 	}
@@ -57,15 +57,15 @@ func (v *page) overview() error {
 		return err
 	}
 	for _, s := range newest {
-		page.Rows = append(page.Rows, v.Row(s))
+		page.Rows = append(page.Rows, v.PaymentRow(s))
 	}
 	return v.Show(http.StatusOK, desk.OverviewPage(page))
 }
 
-// newOverview returns the overview without its content, and the number of days that it sums.
+// newOverview returns the overview without its content, and the number of days of its totals.
 func (v *page) newOverview(mode invoice.Mode) (page desk.Overview, days int, err error) {
-	chosen := spans[0]
-	for _, s := range spans {
+	chosen := overviewPeriods[0]
+	for _, s := range overviewPeriods {
 		if s.name == v.QueryParam("period") {
 			chosen = s
 		}
@@ -81,15 +81,15 @@ func (v *page) newOverview(mode invoice.Mode) (page desk.Overview, days int, err
 		return v.Below("?" + q.Encode())
 	}
 	page.Test, page.LiveURL, page.TestURL = mode == invoice.Test, address(invoice.Live, chosen.name), address(invoice.Test, chosen.name)
-	for _, i := range []int{1, 0, 2} { // from the shortest
-		s := spans[i]
+	for _, i := range []int{1, 0, 2} { // the shortest period first
+		s := overviewPeriods[i]
 		page.Periods = append(page.Periods, desk.Tab{Text: v.Text(s.text), URL: address(mode, s.name), Current: s.name == chosen.name})
 	}
 	return page, chosen.days, nil
 }
 
-// payments returns the address of the list of payments in a state.
-func (v *page) payments(mode invoice.Mode, state string) string {
+// paymentsAddress returns the address of the list of payments in a state.
+func (v *page) paymentsAddress(mode invoice.Mode, state string) string {
 	q := url.Values{}
 	if mode == invoice.Test {
 		q.Set("mode", "test")
@@ -110,18 +110,18 @@ func (v *page) addTotals(page *desk.Overview, mode invoice.Mode, days int) error
 	if err != nil {
 		return err
 	}
-	page.Days = v.otherDays(r)
+	page.ZoneNote = v.zoneNote(r)
 	tally, err := v.Tally(mode)
 	if err != nil {
 		return err
 	}
-	page.Totals = append(v.sums(r),
+	page.Totals = append(v.comparedTotals(r),
 		desk.Total{Name: v.Text("desk.overview.waiting"), Parts: []desk.TotalPart{{
 			Value: count(tally.Statuses[invoice.Created] + tally.Statuses[invoice.Pending]),
 			Note:  v.Words.Count("desk.overview.seen", int(tally.Statuses[invoice.Pending])),
 		}}},
 		desk.Total{Name: v.Text("desk.attention"), Parts: []desk.TotalPart{{
-			Value: count(tally.Open()), Note: v.Text("desk.overview.open"), URL: v.payments(mode, "attention"),
+			Value: count(tally.Open()), Note: v.Text("desk.overview.open"), URL: v.paymentsAddress(mode, "attention"),
 		}}})
 	v.addCharts(page, r)
 	return nil
@@ -141,12 +141,12 @@ func (v *page) addCharts(page *desk.Overview, r report.Report) {
 	}
 }
 
-// sums returns what was received and the number of payments, each in comparison.
-func (v *page) sums(r report.Report) []desk.Total {
+// comparedTotals returns the received amounts and the number of paid invoices, each compared with the previous period.
+func (v *page) comparedTotals(r report.Report) []desk.Total {
 	received, paid := desk.Total{Name: v.Text("desk.amounts.received")}, desk.Total{Name: v.Text("desk.overview.paid")}
 	var invoices, before int64
 	for _, t := range r.Totals {
-		received.Parts = append(received.Parts, desk.TotalPart{Value: v.Fiat(t.Total.Received), Note: v.compared(t)})
+		received.Parts = append(received.Parts, desk.TotalPart{Value: v.Fiat(t.Total.Received), Note: v.comparison(t)})
 		invoices, before = invoices+t.Total.Invoices, before+t.Previous.Invoices
 	}
 	if len(r.Totals) == 0 {
@@ -156,7 +156,7 @@ func (v *page) sums(r report.Report) []desk.Total {
 	return []desk.Total{received, paid}
 }
 
-// addCases adds the oldest invoices that wait for a decision, if the account decides.
+// addCases adds the oldest invoices that wait for a decision, if the account may decide.
 func (v *page) addCases(page *desk.Overview, mode invoice.Mode) error {
 	if page.Decides = v.May(account.Decide); !page.Decides {
 		return nil

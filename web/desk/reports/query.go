@@ -15,14 +15,14 @@ import (
 // query is the query of a report.
 type query struct {
 	mode     invoice.Mode
-	name     string // of the period; see chosenDays
-	from, to string // the first and the last day of chosen days
+	name     string // name of the period; see chosenDays
+	from, to string // first and last day of a period with the name chosenDays, as typed
 	by       report.By
 	period   report.Period
 	problems map[string]string // by field
 }
 
-// chosenDays is the name of a period whose days are in two other fields.
+// chosenDays is the name of a period whose first and last day are in the fields from and to.
 const chosenDays = "days"
 
 // query returns the query of the page. The default is the current month, by method.
@@ -139,7 +139,7 @@ func (v *page) days(q query) []desk.Field {
 	}
 }
 
-// hidden returns the fields that another form keeps.
+// hidden returns the named values of the query as hidden fields of another form.
 func (q query) hidden(names ...string) (kept []desk.Hidden) {
 	values := q.values()
 	for _, name := range names {
@@ -150,7 +150,7 @@ func (q query) hidden(names ...string) (kept []desk.Hidden) {
 	return kept
 }
 
-// values returns the query as it is written.
+// values returns the query as it is written in an address.
 func (q query) values() url.Values {
 	values := url.Values{"period": {q.name}, "by": {string(q.by)}}
 	if q.mode == invoice.Test {
@@ -163,8 +163,8 @@ func (q query) values() url.Values {
 	return values
 }
 
-// in returns the address of the report in a mode.
-func (v *page) in(q query, mode invoice.Mode) string {
+// reportAddress returns the address of the page with a query in a mode.
+func (v *page) reportAddress(q query, mode invoice.Mode) string {
 	q.mode = mode
 	return v.Below(visit.ReportsPath + "?" + q.values().Encode())
 }

@@ -26,7 +26,7 @@ func (v *page) reports() error {
 	if err != nil {
 		return err
 	}
-	if v.sumUp(&page, r); len(r.Totals) == 0 {
+	if v.addReport(&page, r); len(r.Totals) == 0 {
 		return v.Show(http.StatusOK, desk.ReportsPage(page))
 	}
 	labels, err := v.labels(q.by)
@@ -43,14 +43,14 @@ func (v *page) reports() error {
 // newReports returns the page of a query without its report.
 func (v *page) newReports(q query) (desk.Reports, error) {
 	f, err := v.Frame(v.Text("desk.reports"), visit.ReportsPath)
-	f.Test, f.LiveURL, f.TestURL = q.mode == invoice.Test, v.in(q, invoice.Live), v.in(q, invoice.Test)
+	f.Test, f.LiveURL, f.TestURL = q.mode == invoice.Test, v.reportAddress(q, invoice.Live), v.reportAddress(q, invoice.Test)
 	return desk.Reports{Frame: f, Action: v.Below(visit.ReportsPath), Kept: q.hidden("mode"), Filters: v.filters(q), Days: v.days(q)}, err
 }
 
-// sumUp adds the totals and the charts of a report to its page.
-func (v *page) sumUp(page *desk.Reports, r report.Report) {
+// addReport adds the totals and the charts of a report to its page.
+func (v *page) addReport(page *desk.Reports, r report.Report) {
 	page.Heading = v.dates(r.Period)
-	page.Compared, page.Counting = v.Text("desk.reports.compared", "Dates", v.dates(r.Previous)), v.otherDays(r)
+	page.Compared, page.ZoneNote = v.Text("desk.reports.compared", "Dates", v.dates(r.Previous)), v.zoneNote(r)
 	if len(r.Totals) == 0 {
 		page.Empty = v.Text("desk.overview.none")
 		return
@@ -63,8 +63,8 @@ func (v *page) sumUp(page *desk.Reports, r report.Report) {
 	}
 }
 
-// otherDays returns the reason why the days of a report are not those of the zone of the page; "" if they are.
-func (v *page) otherDays(r report.Report) string {
+// zoneNote returns the note that the days of a report begin in another zone than that of the page; "" if they do not.
+func (v *page) zoneNote(r report.Report) string {
 	switch {
 	case len(r.Zones) > 1:
 		return v.Text("desk.reports.zones")
@@ -74,14 +74,14 @@ func (v *page) otherDays(r report.Report) string {
 	return ""
 }
 
-// reportTotals returns the totals of a report. Each currency is apart.
+// reportTotals returns the totals of a report, each with one part per currency.
 func (v *page) reportTotals(r report.Report) []desk.Total {
 	prices, missing := desk.Total{Name: v.Text("desk.reports.prices")}, desk.Total{Name: v.Text("desk.reports.missing")}
 	for _, t := range r.Totals {
 		prices.Parts = append(prices.Parts, desk.TotalPart{Value: v.Fiat(t.Total.Price)})
 		missing.Parts = append(missing.Parts, desk.TotalPart{Value: v.Fiat(t.Total.Missing()), Note: v.Text("desk.reports.missing.note")})
 	}
-	return append(v.sums(r), prices, missing)
+	return append(v.comparedTotals(r), prices, missing)
 }
 
 // groups returns the table of a currency by the property of the report.
@@ -134,7 +134,7 @@ func (v *page) groupRow(s, previous, all report.Sum) desk.GroupRow {
 	return desk.GroupRow{Count: count(s.Invoices), Share: v.share(s, all), Amount: v.Fiat(s.Received), Before: v.Fiat(previous.Received)}
 }
 
-// share returns the part of the total in percent with one decimal; "" if nothing was received.
+// share returns the share of a sum in the total, in percent with one decimal; "" if nothing was received.
 func (v *page) share(s, all report.Sum) string {
 	total := all.Received.Minor()
 	if total.Sign() == 0 {

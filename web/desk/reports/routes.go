@@ -38,7 +38,7 @@ func (s *Screens) Routes() []visit.Route {
 	}
 }
 
-// home shows the overview, or leads to the account if it may not see totals.
+// home shows the overview. An account that may not see totals is redirected to the page of the account.
 func (v *page) home() error {
 	if !v.May(account.ViewPayments) {
 		return v.Redirect(http.StatusSeeOther, v.Below("/account"))
@@ -48,7 +48,7 @@ func (v *page) home() error {
 
 // mode returns the mode of the payments that the page shows.
 func (v *page) mode() invoice.Mode {
-	if v.Test() {
+	if v.IsTest() {
 		return invoice.Test
 	}
 	return invoice.Live

@@ -16,7 +16,8 @@ import (
 	"chequer/views/desk"
 )
 
-// addSteps adds the first steps of a shop that has not been paid yet. Each step is done by a fact.
+// addSteps adds the first steps of a shop that has no live payment yet, in place of the totals. Facts about the shop
+// decide which steps are done.
 func (v *page) addSteps(page *desk.Overview, mode invoice.Mode) error {
 	live, err := v.Tally(invoice.Live)
 	if err != nil || mode == invoice.Test || live.Statuses[invoice.Paid] > 0 || !v.May(account.Sell) {
@@ -46,7 +47,7 @@ func (v *page) steps(ctx context.Context) ([]desk.FirstStep, error) {
 	if err != nil {
 		return nil, err
 	}
-	sells, err := v.sells(ctx)
+	sells, err := v.hasSource(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -56,19 +57,19 @@ func (v *page) steps(ctx context.Context) ([]desk.FirstStep, error) {
 	}
 	hint := v.methodHint(ctx, wallets)
 	return []desk.FirstStep{
-		v.linked(v.step("desk.steps.wallet", "desk.steps.wallet.hint", len(wallets) > 0), account.ViewWallets, "/wallets"),
+		v.withLink(v.step("desk.steps.wallet", "desk.steps.wallet.hint", len(wallets) > 0), account.ViewWallets, "/wallets"),
 		{Name: v.Text("desk.steps.method"), Hint: hint, Done: hint == ""},
-		v.linked(v.step("desk.steps.sell", "desk.steps.sell.hint", sells), account.Sell, "/products"),
+		v.withLink(v.step("desk.steps.sell", "desk.steps.sell.hint", sells), account.Sell, "/products"),
 		v.step("desk.steps.test", "desk.steps.test.hint", test.Statuses[invoice.Paid] > 0),
-		v.linked(v.step("desk.steps.theme", "desk.steps.theme.hint", len(theme.Logo.Body) > 0 && theme.Support != ""), account.Configure, "/theme"),
-		v.linked(v.step("desk.steps.signin", "desk.steps.signin.hint", v.Account.SignIn.Methods() > 1), account.ManageSignIn, "/account"),
+		v.withLink(v.step("desk.steps.theme", "desk.steps.theme.hint", len(theme.Logo.Body) > 0 && theme.Support != ""), account.Configure, "/theme"),
+		v.withLink(v.step("desk.steps.signin", "desk.steps.signin.hint", v.Account.SignIn.Methods() > 1), account.ManageSignIn, "/account"),
 		v.step("desk.steps.live", "desk.steps.live.hint", false),
 	}, nil
 }
 
-// sells reports whether the shop has a source of live invoices: a product, a checkout link, a terminal or an
+// hasSource reports whether the shop has a source of live invoices: a product, a checkout link, a terminal or an
 // API key that is not revoked.
-func (v *page) sells(ctx context.Context) (bool, error) {
+func (v *page) hasSource(ctx context.Context) (bool, error) {
 	products, err := v.Products.Products(ctx, v.Shop.ID)
 	if err != nil || slices.ContainsFunc(products, func(p merchant.Product) bool { return p.Mode == merchant.Live }) {
 		return err == nil, err
@@ -94,21 +95,21 @@ func (v *page) step(name, hint string, done bool) desk.FirstStep {
 	return s
 }
 
-// linked adds the page of the desk on which an open step is done, if the account may use it.
-func (v *page) linked(s desk.FirstStep, needs account.Permission, path string) desk.FirstStep {
+// withLink adds to an open step the link to the page of the desk on which it is done, if the account may use that page.
+func (v *page) withLink(s desk.FirstStep, needs account.Permission, path string) desk.FirstStep {
 	if !s.Done && v.May(needs) {
 		s.Link = views.Link{Text: v.Text("desk.steps.add"), URL: v.Below(path)}
 	}
 	return s
 }
 
-// sample is a usual price with which the overview asks whether an invoice could be created.
-var sample = money.MustParse("100", money.EUR)
+// samplePrice is a usual price with which the overview asks whether an invoice could be created.
+var samplePrice = money.MustParse("100", money.EUR)
 
-// methodHint returns the reason why no payment method can be offered now; "" if one can.
+// methodHint returns the reason why no payment method can be offered now; "" if at least one can be offered.
 func (v *page) methodHint(ctx context.Context, wallets []merchant.Wallet) string {
 	err := v.Invoices.Creatable(ctx, invoice.CreateRequest{
-		MerchantID: v.Shop.ID, Mode: invoice.Live, ExpiresIn: 15 * time.Minute, Terms: invoice.Terms{Price: sample}, Wallets: wire.InvoiceWallets(wallets),
+		MerchantID: v.Shop.ID, Mode: invoice.Live, ExpiresIn: 15 * time.Minute, Terms: invoice.Terms{Price: samplePrice}, Wallets: wire.InvoiceWallets(wallets),
 	})
 	switch {
 	case err == nil:

@@ -15,9 +15,9 @@ import (
 // form is a form about a product, a link or a terminal.
 type form struct {
 	*page
-	values  map[string]string // stored or typed, by the name of the field
-	stored  map[string]string // present values, if another change was made meanwhile
-	problem error             // why the values were refused
+	values  map[string]string // stored or typed values, by the name of the field
+	stored  map[string]string // the present values if another account has changed the object since the form was loaded, otherwise nil
+	problem error             // reason why the values were refused
 }
 
 // typed returns the values that the account typed into the fields with the given names.
@@ -29,7 +29,7 @@ func (v *page) typed(names []string) map[string]string {
 	return values
 }
 
-// value returns the value of a field as text that every storage accepts.
+// value returns the value of a field as text that SQLite and PostgreSQL accept: valid UTF-8 without NUL.
 func (v *page) value(name string) string {
 	text := strings.ReplaceAll(v.FormValue(name), "\r\n", "\n")
 	return strings.ReplaceAll(strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD"), "\x00", "\uFFFD")
@@ -63,7 +63,7 @@ func (f *form) money(name, label, hint string) desk.Input {
 	return i
 }
 
-// choice returns a list to choose from. Pairs are values and texts.
+// choice returns a list to choose from. pairs are values, each followed by its text.
 func (f *form) choice(name, label string, pairs ...string) desk.Input {
 	c := desk.Choice{Name: name, Label: label, Error: f.fault(name, label)}
 	for i := 0; i < len(pairs); i += 2 {
@@ -78,20 +78,20 @@ func (f *form) fault(name, label string) string {
 	if wrong, ok := errors.AsType[*merchant.FieldError](f.problem); ok && wrong.Field == name {
 		return f.Text("desk.field.fault", "Name", label, "Fault", wrong.Fault)
 	}
-	if now := f.stored[name]; f.stored != nil && now != f.values[name] {
-		if now == "" {
+	if current := f.stored[name]; f.stored != nil && current != f.values[name] {
+		if current == "" { // another account emptied the field
 			return f.Text("desk.field.emptied")
 		}
-		return f.Text("desk.field.stored", "Value", now)
+		return f.Text("desk.field.stored", "Value", current)
 	}
 	return ""
 }
 
-// wrong returns the text about a problem that stands above the fields; "" if there is none.
-func (f *form) wrong() string {
-	_, field := errors.AsType[*merchant.FieldError](f.problem)
+// problemText returns the text about the problem that the form shows above its fields; "" if there is none.
+func (f *form) problemText() string {
+	_, isField := errors.AsType[*merchant.FieldError](f.problem)
 	switch {
-	case field:
+	case isField:
 		return f.Text("desk.problem.field")
 	case errors.Is(f.problem, merchant.ErrStale):
 		return f.Text("desk.problem.changed")
@@ -101,46 +101,47 @@ func (f *form) wrong() string {
 	return ""
 }
 
-// known reports whether a form shows the error.
-func known(err error) bool {
-	_, field := errors.AsType[*merchant.FieldError](err)
-	return field || errors.Is(err, merchant.ErrTooMany)
+// isShownInForm reports whether a form shows the error: the answer is then the form with the error.
+func isShownInForm(err error) bool {
+	_, isField := errors.AsType[*merchant.FieldError](err)
+	return isField || errors.Is(err, merchant.ErrTooMany)
 }
 
-// seen returns the revision that a form sends: that of the object, or that of the refused form, so that a
+// seenRevision returns the revision that a form sends: that of the object, or that of the refused form, so that a
 // change between the two attempts is still noticed.
-func (v *page) seen(revision string, refused bool) string {
+func (v *page) seenRevision(revision string, refused bool) string {
 	if refused {
 		return v.FormValue("version")
 	}
 	return revision
 }
 
-// taken turns the error for a slug in use into one about the field.
-func (v *page) taken(err error) error {
+// takenSlugError returns a *merchant.FieldError for the error about a slug that is in use, and other errors unchanged.
+func (v *page) takenSlugError(err error) error {
 	if errors.Is(err, merchant.ErrExists) {
 		return &merchant.FieldError{Field: "slug", Fault: v.Text("desk.slug.taken")}
 	}
 	return err
 }
 
-// whole returns a number that was typed; an empty text is 0.
-func whole(field, text string, most int) (int, error) {
+// readWhole returns a whole number that was typed, at most maximum; 0 for an empty text. The error is a
+// *merchant.FieldError.
+func readWhole(field, text string, maximum int) (int, error) {
 	if text == "" {
 		return 0, nil
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		n = -1
+		n = -1 // CheckWhole refuses it
 	}
-	if err := merchant.CheckWhole(n, 0, most); err != nil {
+	if err := merchant.CheckWhole(n, 0, maximum); err != nil {
 		return 0, &merchant.FieldError{Field: field, Fault: err.Error()}
 	}
 	return n, nil
 }
 
-// digitsOf returns a number as a form shows it: nothing for 0.
-func digitsOf(n int) string {
+// digitsText returns a number as a form shows it: "" for 0.
+func digitsText(n int) string {
 	if n == 0 {
 		return ""
 	}
@@ -156,21 +157,21 @@ func (f *form) currency() desk.Input {
 		pairs = append(pairs, code, code)
 		listed = listed || code == f.values["fiat_currency"]
 	}
-	if now := f.values["fiat_currency"]; !listed && now != "" {
-		pairs = append(pairs, now, now)
+	if chosen := f.values["fiat_currency"]; !listed && chosen != "" {
+		pairs = append(pairs, chosen, chosen)
 	}
 	return f.choice("fiat_currency", f.Text("desk.currency"), pairs...)
 }
 
-// result redirects to a list after an action.
-func (v *page) result(path string, mode merchant.Mode, result string) error {
+// redirectToList redirects to a list after an action.
+func (v *page) redirectToList(path string, mode merchant.Mode, result string) error {
 	return v.Done(v.BelowIn(path, mode == merchant.Test), result)
 }
 
-// share returns an address with its code. Opens reports whether the page links to the address.
+// share returns an address with its QR code. opens reports whether the page links to the address.
 func (v *page) share(label, address string, opens bool) (desk.Share, error) {
 	qr, err := views.NewQR(address)
-	s := desk.Share{Label: label, URL: address, QR: qr, Title: v.Text("desk.share.qr"), Copy: v.Copying("address")}
+	s := desk.Share{Label: label, URL: address, QR: qr, Title: v.Text("desk.share.qr"), Copy: v.CopyButton("address")}
 	if opens {
 		s.Open = v.Text("desk.share.open")
 	}

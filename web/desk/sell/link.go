@@ -10,15 +10,16 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/wire"
+	"chequer/internal/zone"
 	"chequer/views"
 	"chequer/views/desk"
 	"chequer/web/desk/visit"
 )
 
-// linkFields are the names of the fields of a link, without the payment methods.
+// linkFields are the names of the fields of a link, without the payment methods. Only a new link has the first, the slug.
 var linkFields = []string{"slug", "amount", "fiat_currency", "description", "language", "ends_at", "max_uses", "url_success", "url_failure"}
 
-// endLayouts are the layouts of the end of a link. The form shows the first.
+// endLayouts are the accepted layouts of the end of a link. The form shows it in the first layout.
 var endLayouts = []string{"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02"}
 
 // endText returns the end of a link as its form shows it, in a zone.
@@ -29,7 +30,8 @@ func endText(at time.Time, zone *time.Location) string {
 	return at.In(zone).Format(endLayouts[0])
 }
 
-// readEnd returns the end of a link, typed in a zone, in the form of the API. The error is a *merchant.FieldError.
+// readEnd returns the end of a link, which was typed as a time in a zone, in the format of the API. The error is a
+// *merchant.FieldError.
 func readEnd(text string, zone *time.Location) (string, error) {
 	if text == "" {
 		return "", nil
@@ -39,7 +41,7 @@ func readEnd(text string, zone *time.Location) (string, error) {
 		switch {
 		case err != nil:
 			continue
-		case !showsClockOf(at, layout, text):
+		case !matchesTyped(at, layout, text):
 			return "", &merchant.FieldError{Field: "ends_at", Fault: "is a time that the clocks of " + zone.String() + " skip"}
 		}
 		return wire.Time(at), nil
@@ -47,9 +49,9 @@ func readEnd(text string, zone *time.Location) (string, error) {
 	return "", &merchant.FieldError{Field: "ends_at", Fault: "must be a day and a time such as 2026-12-31 18:00"}
 }
 
-// showsClockOf reports whether a time has the day and the clock time of the text that it was read from. It has not if the
-// clocks of its zone skip that time.
-func showsClockOf(at time.Time, layout, text string) bool {
+// matchesTyped reports whether a time has the day and the clock time of the text that it was parsed from. It has another
+// clock time if the clocks of its zone skip the typed time. See time.Date.
+func matchesTyped(at time.Time, layout, text string) bool {
 	typed, err := time.Parse(layout, text)
 	return err == nil && at.Format(time.DateTime) == typed.Format(time.DateTime)
 }
@@ -58,7 +60,7 @@ func showsClockOf(at time.Time, layout, text string) bool {
 func linkValues(l merchant.Link, zone *time.Location) map[string]string {
 	values := map[string]string{
 		"slug": l.Slug, "amount": l.Amount, "fiat_currency": l.Currency, "description": l.Description, "language": l.Language,
-		"ends_at": endText(l.EndsAt, zone), "max_uses": digitsOf(l.MaxUses), "url_success": l.URLSuccess, "url_failure": l.URLFailure,
+		"ends_at": endText(l.EndsAt, zone), "max_uses": digitsText(l.MaxUses), "url_success": l.URLSuccess, "url_failure": l.URLFailure,
 	}
 	visit.SetPositions(values, l.Methods)
 	return values
@@ -66,7 +68,7 @@ func linkValues(l merchant.Link, zone *time.Location) map[string]string {
 
 // linkChange returns the change that the values of a form describe, typed in a zone. The error is a *merchant.FieldError.
 func linkChange(values map[string]string, codes []string, zone *time.Location) (api.LinkChange, error) {
-	uses, err := whole("max_uses", values["max_uses"], merchant.MaxLinkUses)
+	uses, err := readWhole("max_uses", values["max_uses"], merchant.MaxLinkUses)
 	if err != nil {
 		return api.LinkChange{}, err
 	}
@@ -82,6 +84,23 @@ func linkChange(values map[string]string, codes []string, zone *time.Location) (
 	}, err
 }
 
+// zoneField is the name of the field with the time zone in which a form shows the end of a link.
+const zoneField = "zone"
+
+// formZone returns the time zone in which the form that was sent showed the end of a link: that of the books, unless it
+// was changed since.
+func (v *page) formZone() *time.Location {
+	if shown, err := zone.Load(v.Request().PostFormValue(zoneField)); err == nil {
+		return shown
+	}
+	return v.Zone()
+}
+
+// hiddenZone returns the field with the time zone of the form.
+func (v *page) hiddenZone() []desk.Hidden {
+	return []desk.Hidden{{Name: zoneField, Value: v.formZone().String()}}
+}
+
 // newLink shows the form of a new link.
 func (v *page) newLink() error {
 	return v.showNewLink(http.StatusOK, map[string]string{"fiat_currency": v.Prices.Codes()[0]}, nil)
@@ -89,25 +108,25 @@ func (v *page) newLink() error {
 
 func (v *page) showNewLink(status int, values map[string]string, problem error) error {
 	mode := v.mode()
-	frame, err := v.frame(v.Text("desk.link.add"), linksPath+"/new", mode)
+	frame, err := v.listFrame(v.Text("desk.link.add"), linksPath+"/new", mode)
 	if err != nil {
 		return err
 	}
 	f := &form{page: v, values: values, problem: problem}
 	slug := f.field("slug", v.Text("desk.slug"), v.Text("desk.link.slug.hint", "URL", v.BaseURL+"/pay/"))
 	return v.Show(status, desk.SellFormPage(desk.SellForm{
-		Frame: frame, Back: views.Link{Text: v.Text("desk.links"), URL: v.BelowIn(linksPath, mode == merchant.Test)}, Heading: v.Text("desk.link.add"), Problem: f.wrong(),
-		Action: v.BelowIn(linksPath+"/new", mode == merchant.Test), Inputs: append([][]desk.Input{{slug}}, f.linkInputs()...),
+		Frame: frame, Back: views.Link{Text: v.Text("desk.links"), URL: v.BelowIn(linksPath, mode == merchant.Test)}, Heading: v.Text("desk.link.add"), Problem: f.problemText(),
+		Action: v.BelowIn(linksPath+"/new", mode == merchant.Test), Hidden: v.hiddenZone(), Inputs: append([][]desk.Input{{slug}}, f.linkInputs()...),
 		Methods: f.methodChoice(mode, v.MethodCodes(mode, "")), Button: v.Text("desk.link.add"),
 	}))
 }
 
-// linkInputs returns the fields of a link that a new one and an existing one have.
+// linkInputs returns the fields that the forms of a new and of an existing link share.
 func (f *form) linkInputs() [][]desk.Input {
 	return [][]desk.Input{
 		{f.money("amount", f.Text("desk.amount"), f.Text("desk.link.amount.hint")), f.currency()},
 		{f.lines("description", f.Text("desk.description"), f.Text("desk.link.description.hint"), 2)},
-		{f.field("ends_at", f.Text("desk.link.ends", "Zone", f.Zone().String()), f.Text("desk.link.ends.hint")), f.digits("max_uses", f.Text("desk.link.uses"), f.Text("desk.link.uses.hint"))},
+		{f.field("ends_at", f.Text("desk.link.ends", "Zone", f.formZone().String()), f.Text("desk.link.ends.hint")), f.digits("max_uses", f.Text("desk.link.uses"), f.Text("desk.link.uses.hint"))},
 		{f.field("url_success", f.Text("desk.link.success"), f.Text("desk.link.success.hint"))},
 		{f.field("url_failure", f.Text("desk.link.failure"), "")},
 		{f.language()},
@@ -135,14 +154,14 @@ func (v *page) addLink() error {
 	codes := v.MethodCodes(mode, "")
 	values := v.typed(append(visit.PositionNames(codes), linkFields...))
 	l := merchant.Link{MerchantID: v.Shop.ID, Mode: mode, Slug: values["slug"]}
-	c, err := linkChange(values, codes, v.Zone())
+	c, err := linkChange(values, codes, v.formZone())
 	if err == nil {
 		err = wire.ChangeLink(&l, c)
 	}
 	if err == nil {
 		l, err = v.Links.Create(v.Request().Context(), l)
 	}
-	if err = v.taken(err); known(err) {
+	if err = v.takenSlugError(err); isShownInForm(err) {
 		return v.showNewLink(http.StatusUnprocessableEntity, values, err)
 	}
 	if err != nil {
@@ -161,23 +180,23 @@ func (v *page) editLink(status int, typed map[string]string, problem error) erro
 	if err != nil {
 		return err
 	}
-	f := &form{page: v, values: linkValues(l, v.Zone()), problem: problem}
+	f := &form{page: v, values: linkValues(l, v.formZone()), problem: problem}
 	if errors.Is(problem, merchant.ErrStale) {
 		f.stored = maps.Clone(f.values)
 	}
 	maps.Copy(f.values, typed)
 	name := "/pay/" + l.Slug
-	frame, err := v.ownFrame(name, l.Mode)
+	frame, err := v.objectFrame(name, l.Mode)
 	if err != nil {
 		return err
 	}
 	at := v.Below(linksPath + "/" + l.Slug)
 	view := desk.SellForm{
-		Frame: frame, Back: views.Link{Text: v.Text("desk.links"), URL: v.BelowIn(linksPath, l.Mode == merchant.Test)}, Heading: name, State: v.linkState(l), Problem: f.wrong(),
-		Action: at + "/edit", Version: v.seen(l.Revision(), typed != nil && known(problem)), Inputs: f.linkInputs(),
+		Frame: frame, Back: views.Link{Text: v.Text("desk.links"), URL: v.BelowIn(linksPath, l.Mode == merchant.Test)}, Heading: name, State: v.linkState(l), Problem: f.problemText(),
+		Action: at + "/edit", Version: v.seenRevision(l.Revision(), typed != nil && isShownInForm(problem)), Hidden: v.hiddenZone(), Inputs: f.linkInputs(),
 		Methods: f.methodChoice(l.Mode, v.MethodCodes(l.Mode, l.Methods)), Button: v.Text("desk.save"),
-		Sales:  v.sales(invoice.FromLink, l.Slug, l.Mode),
-		Build:  v.builder("pay/"+l.Slug, l.Mode),
+		Sales:  v.salesLink(invoice.FromLink, l.Slug, l.Mode),
+		Build:  v.builderLink("pay/"+l.Slug, l.Mode),
 		Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: at + "/remove"},
 	}
 	if view.Facts, err = v.linkFacts(l); err != nil {
@@ -197,11 +216,11 @@ func (v *page) changeLink() error {
 	}
 	codes := v.MethodCodes(l.Mode, l.Methods)
 	values := v.typed(append(visit.PositionNames(codes), linkFields[1:]...))
-	c, err := linkChange(values, codes, v.Zone())
+	c, err := linkChange(values, codes, v.formZone())
 	if err == nil {
 		_, err = v.Links.ChangeSeen(v.Request().Context(), v.Shop.ID, l.Mode, l.Slug, v.FormValue("version"), func(l *merchant.Link) error {
-			c := c
-			if values["ends_at"] == endText(l.EndsAt, v.Zone()) {
+			c := c // the function may be called again
+			if values["ends_at"] == endText(l.EndsAt, v.formZone()) {
 				c.EndsAt = nil // the form shows no seconds
 			}
 			return wire.ChangeLink(l, c)
@@ -210,7 +229,7 @@ func (v *page) changeLink() error {
 	switch {
 	case errors.Is(err, merchant.ErrStale):
 		return v.editLink(http.StatusConflict, values, err)
-	case known(err):
+	case isShownInForm(err):
 		return v.editLink(http.StatusUnprocessableEntity, values, err)
 	case err != nil:
 		return err

@@ -1,10 +1,12 @@
 package sell
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"chequer/internal/merchant"
 	"chequer/internal/report"
@@ -27,18 +29,23 @@ func (v *page) showLinks(status int, mode merchant.Mode, problem string) error {
 	all = slices.DeleteFunc(all, func(l merchant.Link) bool { return l.Mode != mode })
 	slices.Reverse(all)
 	after := v.QueryParam("after")
-	all = all[slices.IndexFunc(all, func(l merchant.Link) bool { return l.Slug == after })+1:]
-	f, err := v.frame(v.Text("desk.links"), linksPath, mode)
+	at, slug, _ := strings.Cut(after, "-")
+	if createdAt, err := strconv.ParseInt(at, 10, 64); err == nil {
+		all = slices.DeleteFunc(all, func(l merchant.Link) bool {
+			return cmp.Or(cmp.Compare(l.CreatedAt.UnixMilli(), createdAt), cmp.Compare(l.Slug, slug)) >= 0
+		})
+	}
+	f, err := v.listFrame(v.Text("desk.links"), linksPath, mode)
 	if err != nil {
 		return err
 	}
 	list := desk.SellList{
 		Frame: f, Problem: problem, Tabs: v.tabs(linksPath, mode), Add: views.Link{Text: v.Text("desk.link.add"), URL: v.BelowIn(linksPath+"/new", mode == merchant.Test)}, Caption: v.Text("desk.links"),
-		Columns: desk.SellColumns{Name: v.Text("desk.link.name"), Detail: v.Text("desk.description"), State: v.Text("desk.state"), Sold: v.soldHead(), Revenue: v.Text("desk.sell.revenue"), Amount: v.Text("desk.amount")},
+		Columns: desk.SellColumns{Name: v.Text("desk.link.name"), Detail: v.Text("desk.description"), State: v.Text("desk.state"), Sold: v.soldHeading(), Revenue: v.Text("desk.sell.revenue"), Amount: v.Text("desk.amount")},
 	}
 	if len(all) > linksSize {
 		all = all[:linksSize]
-		list.Next = v.BelowIn(linksPath+"?after="+all[linksSize-1].Slug, mode == merchant.Test)
+		list.Next = v.BelowIn(linksPath+"?after="+linkPosition(all[linksSize-1]), mode == merchant.Test)
 	}
 	list.Shown = v.Words.Count("desk.links.shown", len(all))
 	if len(all) == 0 {
@@ -59,6 +66,11 @@ func (v *page) showLinks(status int, mode merchant.Mode, problem string) error {
 		}
 	}
 	return v.Show(status, desk.SellListPage(list))
+}
+
+// linkPosition returns the position of a link in the list, which does not need the link itself.
+func linkPosition(l merchant.Link) string {
+	return strconv.FormatInt(l.CreatedAt.UnixMilli(), 10) + "-" + l.Slug
 }
 
 // removedLinks returns the links of a mode whose removal can be undone.
@@ -92,7 +104,7 @@ func (v *page) restoreLink() error {
 	if err != nil {
 		return err
 	}
-	return v.result(linksPath, mode, "link-restored")
+	return v.redirectToList(linksPath, mode, "link-restored")
 }
 
 // linkState returns the state of a link: ended or active.
@@ -145,7 +157,7 @@ func (v *page) showLinkRemoval(status int, l merchant.Link, problem string) erro
 	if l.Amount != "" {
 		heading = v.Text("desk.product.remove.heading", "Name", name, "Price", v.linkAmount(l))
 	}
-	f, err := v.ownFrame(heading, l.Mode)
+	f, err := v.objectFrame(heading, l.Mode)
 	if err != nil {
 		return err
 	}
@@ -176,5 +188,5 @@ func (v *page) removeLink() error {
 	if err != nil {
 		return err
 	}
-	return v.result(linksPath, l.Mode, "link-removed")
+	return v.redirectToList(linksPath, l.Mode, "link-removed")
 }

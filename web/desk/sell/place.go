@@ -39,24 +39,24 @@ func (v *page) tabs(current string, mode merchant.Mode) []desk.Tab {
 
 // mode returns the mode that the query selects.
 func (v *page) mode() merchant.Mode {
-	if v.Test() {
+	if v.IsTest() {
 		return merchant.Test
 	}
 	return merchant.Live
 }
 
-// sales returns the link to the payments of a product, a link or a terminal.
-func (v *page) sales(kind invoice.OriginKind, id string, mode merchant.Mode) views.Link {
+// salesLink returns the link to the payments of a product, a link or a terminal.
+func (v *page) salesLink(kind invoice.OriginKind, id string, mode merchant.Mode) views.Link {
 	return views.Link{Text: v.Text("desk.payments"), URL: v.BelowIn("/payments?source="+string(kind)+":"+id, mode == merchant.Test)}
 }
 
-// frame returns the frame of a page whose content exists in both modes. Path is the path of the page.
-func (v *page) frame(title, path string, mode merchant.Mode) (desk.Frame, error) {
+// listFrame returns the frame of a page whose content exists in both modes. path is the path of the page.
+func (v *page) listFrame(title, path string, mode merchant.Mode) (desk.Frame, error) {
 	return v.FrameIn(title, visit.SellPath, path, mode == merchant.Test)
 }
 
-// ownFrame returns the frame of the page of an object, which has one mode.
-func (v *page) ownFrame(title string, mode merchant.Mode) (desk.Frame, error) {
+// objectFrame returns the frame of the page of a product, a link or a terminal, which exists in one mode.
+func (v *page) objectFrame(title string, mode merchant.Mode) (desk.Frame, error) {
 	f, err := v.Frame(title, visit.SellPath)
 	f.Test = mode == merchant.Test
 	return f, err

@@ -18,14 +18,15 @@ import (
 	"chequer/web/desk/visit"
 )
 
-// productFields are the names of the fields of a product, without the payment methods.
+// productFields are the names of the fields of a product, without the payment methods. Only a new product has the first
+// and the last.
 var productFields = []string{"slug", "name", "description", "price", "fiat_currency", "max_quantity", "ask_order_id", "ask_note", "active"}
 
 // productValues returns the values of a product as its form shows them.
 func productValues(p merchant.Product) map[string]string {
 	values := map[string]string{
 		"slug": p.Slug, "name": p.Name, "description": p.Description, "price": p.Price.Fixed(), "fiat_currency": p.Price.Currency().Code,
-		"max_quantity": digitsOf(p.MaxQuantity), "ask_order_id": string(p.AskOrderID), "ask_note": string(p.AskNote),
+		"max_quantity": digitsText(p.MaxQuantity), "ask_order_id": string(p.AskOrderID), "ask_note": string(p.AskNote),
 	}
 	visit.SetPositions(values, p.Methods)
 	return values
@@ -33,7 +34,7 @@ func productValues(p merchant.Product) map[string]string {
 
 // productChange returns the change that the values of a form describe. The error is a *merchant.FieldError.
 func productChange(values map[string]string, codes []string) (api.ProductChange, error) {
-	most, err := whole("max_quantity", values["max_quantity"], merchant.MaxQuantity)
+	most, err := readWhole("max_quantity", values["max_quantity"], merchant.MaxQuantity)
 	if err != nil {
 		return api.ProductChange{}, err
 	}
@@ -54,7 +55,7 @@ func (v *page) newProduct() error {
 
 func (v *page) showNewProduct(status int, values map[string]string, problem error) error {
 	mode := v.mode()
-	frame, err := v.frame(v.Text("desk.product.add"), productsPath+"/new", mode)
+	frame, err := v.listFrame(v.Text("desk.product.add"), productsPath+"/new", mode)
 	if err != nil {
 		return err
 	}
@@ -63,12 +64,12 @@ func (v *page) showNewProduct(status int, values map[string]string, problem erro
 	inputs = append(inputs, f.productInputs()...)
 	inputs = append(inputs, []desk.Input{f.choice("active", v.Text("desk.state"), "yes", v.Text("desk.product.shown"), "", v.Text("desk.product.hidden"))})
 	return v.Show(status, desk.SellFormPage(desk.SellForm{
-		Frame: frame, Back: views.Link{Text: v.Text("desk.products"), URL: v.BelowIn(productsPath, mode == merchant.Test)}, Heading: v.Text("desk.product.add"), Problem: f.wrong(),
+		Frame: frame, Back: views.Link{Text: v.Text("desk.products"), URL: v.BelowIn(productsPath, mode == merchant.Test)}, Heading: v.Text("desk.product.add"), Problem: f.problemText(),
 		Action: v.BelowIn(productsPath+"/new", mode == merchant.Test), Inputs: inputs, Methods: f.methodChoice(mode, v.MethodCodes(mode, "")), Button: v.Text("desk.product.add"),
 	}))
 }
 
-// productInputs returns the fields of a product that a new one and an existing one have.
+// productInputs returns the fields that the forms of a new and of an existing product share, except the name.
 func (f *form) productInputs() [][]desk.Input {
 	asked := []string{api.AskNo, f.Text("desk.ask.no"), api.AskOptional, f.Text("desk.ask.optional"), api.AskRequired, f.Text("desk.ask.required")}
 	return [][]desk.Input{
@@ -95,7 +96,7 @@ func (v *page) addProduct() error {
 	if err == nil {
 		p, err = v.Products.Create(v.Request().Context(), p)
 	}
-	if err = v.taken(err); known(err) {
+	if err = v.takenSlugError(err); isShownInForm(err) {
 		return v.showNewProduct(http.StatusUnprocessableEntity, values, err)
 	}
 	if err != nil {
@@ -120,29 +121,29 @@ func (v *page) editProduct(status int, typed map[string]string, problem error) e
 			f.stored = maps.Clone(f.values)
 		}
 		if price, err := v.Products.Price(typed["price"], typed["fiat_currency"]); err == nil {
-			typed["price"] = price.Fixed() // the same amount is no conflict
+			typed["price"] = price.Fixed() // "3.5" does not differ from the stored "3.50"
 		}
 		maps.Copy(f.values, typed)
 	}
-	frame, err := v.ownFrame(p.Name, p.Mode)
+	frame, err := v.objectFrame(p.Name, p.Mode)
 	if err != nil {
 		return err
 	}
 	at := v.Below(productsPath + "/" + p.Slug)
 	view := desk.SellForm{
-		Frame: frame, Back: views.Link{Text: v.Text("desk.products"), URL: v.BelowIn(productsPath, p.Mode == merchant.Test)}, Heading: p.Name, State: v.productState(p), Problem: f.wrong(),
-		Action: at + "/edit", Version: v.seen(p.Revision(), typed != nil && known(problem)), Inputs: append([][]desk.Input{{f.field("name", v.Text("desk.name"), "")}}, f.productInputs()...),
+		Frame: frame, Back: views.Link{Text: v.Text("desk.products"), URL: v.BelowIn(productsPath, p.Mode == merchant.Test)}, Heading: p.Name, State: v.productState(p), Problem: f.problemText(),
+		Action: at + "/edit", Version: v.seenRevision(p.Revision(), typed != nil && isShownInForm(problem)), Inputs: append([][]desk.Input{{f.field("name", v.Text("desk.name"), "")}}, f.productInputs()...),
 		Methods: f.methodChoice(p.Mode, v.MethodCodes(p.Mode, p.Methods)), Button: v.Text("desk.save"),
-		Sales: v.sales(invoice.FromProduct, p.Slug, p.Mode),
+		Sales: v.salesLink(invoice.FromProduct, p.Slug, p.Mode),
 		Facts: []desk.Fact{{Name: v.Text("desk.fact.created"), Value: v.Clock(p.CreatedAt)}}, Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: at + "/remove"},
 		Toggle: desk.Button{Action: at + "/show", Text: v.Text("desk.product.show"), Hidden: []desk.Hidden{{Name: "version", Value: p.Revision()}}},
 	}
 	if p.Active {
 		view.Toggle.Action, view.Toggle.Text = at+"/hide", v.Text("desk.product.hide")
 	}
-	page := v.front("/shop/" + p.Slug)
+	page := v.storefrontAddress("/shop/" + p.Slug)
 	if v.Products.Sells(p) {
-		view.Build = v.builder(strings.TrimPrefix(page, v.BaseURL+"/"), p.Mode)
+		view.Build = v.builderLink(strings.TrimPrefix(page, v.BaseURL+"/"), p.Mode)
 	}
 	if view.Share, err = v.share(v.Text("desk.product.page"), page, v.Products.Sells(p)); err != nil {
 		return err
@@ -157,7 +158,7 @@ func (v *page) changeProduct() error {
 		return err
 	}
 	codes := v.MethodCodes(p.Mode, p.Methods)
-	values := v.typed(append(visit.PositionNames(codes), productFields[1:8]...))
+	values := v.typed(append(visit.PositionNames(codes), productFields[1:len(productFields)-1]...))
 	c, err := productChange(values, codes)
 	if err == nil {
 		p, err = v.Products.ChangeSeen(v.Request().Context(), v.Shop.ID, p.Mode, p.Slug, v.FormValue("version"), func(p *merchant.Product) error {
@@ -167,7 +168,7 @@ func (v *page) changeProduct() error {
 	switch {
 	case errors.Is(err, merchant.ErrStale):
 		return v.editProduct(http.StatusConflict, values, err)
-	case known(err):
+	case isShownInForm(err):
 		return v.editProduct(http.StatusUnprocessableEntity, values, err)
 	case err != nil:
 		return err

@@ -19,16 +19,16 @@ func (v *page) products() error {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(p merchant.Product) bool { return p.Mode != mode })
-	f, err := v.frame(v.Text("desk.products"), productsPath, mode)
+	f, err := v.listFrame(v.Text("desk.products"), productsPath, mode)
 	if err != nil {
 		return err
 	}
 	list := desk.SellList{
 		Frame: f, Tabs: v.tabs(productsPath, mode), Add: views.Link{Text: v.Text("desk.product.add"), URL: v.BelowIn(productsPath+"/new", mode == merchant.Test)},
 		Caption: v.Text("desk.products"), Shown: v.Words.Count("desk.products.shown", len(all)),
-		Columns: desk.SellColumns{Name: v.Text("desk.product"), Detail: v.Text("desk.description"), State: v.Text("desk.state"), Sold: v.soldHead(), Revenue: v.Text("desk.sell.revenue"), Amount: v.Text("desk.amounts.price")},
+		Columns: desk.SellColumns{Name: v.Text("desk.product"), Detail: v.Text("desk.description"), State: v.Text("desk.state"), Sold: v.soldHeading(), Revenue: v.Text("desk.sell.revenue"), Amount: v.Text("desk.amounts.price")},
 	}
-	list.Shop = views.Link{Text: v.Text("desk.storefront.open"), URL: v.front("/shop")}
+	list.Shop = views.Link{Text: v.Text("desk.storefront.open"), URL: v.storefrontAddress("/shop")}
 	if len(all) == 0 {
 		list.Empty = v.Text("desk.products.none")
 	}
@@ -95,7 +95,7 @@ func (v *page) askToRemoveProduct() error {
 
 func (v *page) showRemoval(status int, p merchant.Product, problem string) error {
 	heading := v.Text("desk.product.remove.heading", "Name", p.Name, "Price", v.Fiat(p.Price))
-	f, err := v.ownFrame(heading, p.Mode)
+	f, err := v.objectFrame(heading, p.Mode)
 	if err != nil {
 		return err
 	}
@@ -127,5 +127,5 @@ func (v *page) removeProduct() error {
 	if err != nil {
 		return err
 	}
-	return v.result(productsPath, p.Mode, "product-removed")
+	return v.redirectToList(productsPath, p.Mode, "product-removed")
 }

@@ -9,10 +9,10 @@ import (
 	"chequer/internal/report"
 )
 
-// sold has the paid invoices of a product, a link or a terminal in the current month.
+// sold sums up the paid invoices of a product, a link or a terminal in the current month.
 type sold struct {
 	invoices int64
-	received []string // in each currency
+	received []string // received amount in each currency
 }
 
 // number returns the number of invoices as a list shows it.
@@ -51,7 +51,7 @@ func (v *page) soldBy(by report.By, mode merchant.Mode) (map[string]sold, error)
 	return all, nil
 }
 
-// soldHead returns the head of the column with the number of paid invoices.
-func (v *page) soldHead() string {
+// soldHeading returns the heading of the column with the number of paid invoices.
+func (v *page) soldHeading() string {
 	return v.Text("desk.sell.sold", "Month", v.Words.Month(v.Today().Date().Month()))
 }

@@ -13,24 +13,24 @@ import (
 // maxItems is the number of checkout links that the list of the builder shows, newest first.
 const maxItems = 200
 
-// maxButton bounds the text of a button, in characters.
+// maxButton is the largest length of the text of a button, in characters.
 const maxButton = 120
 
-// item is a page that a merchant's own site can link to: that of a checkout link or of a product.
+// item is a page that a merchant's own site can link to: the page of a checkout link or of a product.
 type item struct {
 	path   string // below the base URL: "pay/coffee"
 	name   string
 	button string // default text of the button
 }
 
-// opens reports whether the page of the item can be shown in a dialog over another site, as only payment pages
+// opensInDialog reports whether the page of the item can be shown in a dialog over another site, as only payment pages
 // can.
-func (i item) opens() bool { return strings.HasPrefix(i.path, "pay/") }
+func (i item) opensInDialog() bool { return strings.HasPrefix(i.path, "pay/") }
 
 // storefront shows the addresses of the storefront, and the code for the merchant's own site.
 func (v *page) storefront() error {
 	mode := v.mode()
-	f, err := v.frame(v.Text("desk.storefront"), storefrontPath, mode)
+	f, err := v.listFrame(v.Text("desk.storefront"), storefrontPath, mode)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (v *page) storefront() error {
 	if err != nil {
 		return err
 	}
-	view := desk.Storefront{Frame: f, Tabs: v.tabs(storefrontPath, mode), Fronts: v.fronts(), Action: v.Below(storefrontPath) + "#code"}
+	view := desk.Storefront{Frame: f, Tabs: v.tabs(storefrontPath, mode), Pages: v.storefrontPages(), Action: v.Below(storefrontPath) + "#code"}
 	if mode == merchant.Test {
 		view.Kept = []desk.Hidden{{Name: "mode", Value: string(mode)}}
 	}
@@ -46,21 +46,23 @@ func (v *page) storefront() error {
 		view.Empty = v.Text("desk.build.none")
 		return v.Show(http.StatusOK, desk.StorefrontPage(view))
 	}
-	return v.Show(v.build(&view, items), desk.StorefrontPage(view))
+	return v.Show(v.addSnippets(&view, items), desk.StorefrontPage(view))
 }
 
-// front returns the address of a page of the shop's storefront.
-func (v *page) front(path string) string { return strings.TrimSuffix(v.Storefront(v.Shop), "/") + path }
+// storefrontAddress returns the address of a page of the shop's storefront.
+func (v *page) storefrontAddress(path string) string {
+	return strings.TrimSuffix(v.Storefront(v.Shop), "/") + path
+}
 
-// fronts returns the pages of the storefront.
-func (v *page) fronts() []desk.Front {
-	open, shown, first := v.Text("desk.share.open"), v.front("/shop"), v.Storefront(v.Shop)
-	products := desk.Front{Name: v.Text("desk.products"), Text: shown, Open: views.Link{Text: open, URL: shown}}
-	anyAmount := desk.Front{Name: v.Text("desk.storefront.any"), Text: v.Text("desk.storefront.any.off")}
+// storefrontPages returns the pages of the storefront.
+func (v *page) storefrontPages() []desk.StorefrontLink {
+	open, productsURL, firstPage := v.Text("desk.share.open"), v.storefrontAddress("/shop"), v.Storefront(v.Shop)
+	products := desk.StorefrontLink{Name: v.Text("desk.products"), Text: productsURL, Open: views.Link{Text: open, URL: productsURL}}
+	anyAmount := desk.StorefrontLink{Name: v.Text("desk.storefront.any"), Text: v.Text("desk.storefront.any.off")}
 	if v.AnyAmount(v.Request().Context(), v.Shop.ID) {
-		anyAmount.Text, anyAmount.Open = first, views.Link{Text: open, URL: first}
+		anyAmount.Text, anyAmount.Open = firstPage, views.Link{Text: open, URL: firstPage}
 	}
-	return []desk.Front{products, anyAmount}
+	return []desk.StorefrontLink{products, anyAmount}
 }
 
 // items returns the pages of the shop in a mode that another site can link to: the links, newest first, and the
@@ -79,7 +81,7 @@ func (v *page) items(mode merchant.Mode) ([]item, error) {
 	}
 	if chosen := v.QueryParam("item"); len(items) > maxItems {
 		older := slices.IndexFunc(items[maxItems:], func(i item) bool { return i.path == chosen })
-		if older >= 0 {
+		if older >= 0 { // the list contains the chosen link even if it is older
 			items[maxItems-1] = items[maxItems+older]
 		}
 		items = items[:maxItems]
@@ -87,7 +89,7 @@ func (v *page) items(mode merchant.Mode) ([]item, error) {
 	products, err := v.Products.Products(ctx, v.Shop.ID)
 	for _, p := range products {
 		if p.Mode == mode && v.Products.Sells(p) {
-			items = append(items, item{path: strings.TrimPrefix(v.front("/shop/"+p.Slug), v.BaseURL+"/"), name: p.Name, button: v.Text("desk.build.buy", "Name", p.Name, "Price", v.Fiat(p.Price))})
+			items = append(items, item{path: strings.TrimPrefix(v.storefrontAddress("/shop/"+p.Slug), v.BaseURL+"/"), name: p.Name, button: v.Text("desk.build.buy", "Name", p.Name, "Price", v.Fiat(p.Price))})
 		}
 	}
 	return items, err
@@ -101,16 +103,16 @@ func (v *page) linkItem(l merchant.Link) item {
 	return i
 }
 
-// build adds the form and the code for the chosen item, and returns the status of the page.
-func (v *page) build(view *desk.Storefront, items []item) int {
+// addSnippets adds the form and the code for the chosen item, and returns the status of the page.
+func (v *page) addSnippets(view *desk.Storefront, items []item) int {
 	values := map[string]string{"item": v.QueryParam("item"), "text": v.value("text")}
 	if values["item"] == "" {
 		values["item"] = items[0].path
 	}
 	f := &form{page: v, values: values}
-	at := slices.IndexFunc(items, func(i item) bool { return i.path == values["item"] })
-	chosen := items[max(at, 0)]
-	if at < 0 {
+	index := slices.IndexFunc(items, func(i item) bool { return i.path == values["item"] })
+	chosen := items[max(index, 0)]
+	if index < 0 {
 		f.problem = &merchant.FieldError{Field: "item", Fault: v.Text("desk.build.gone")}
 	} else if err := merchant.CheckLine(values["text"], maxButton); err != nil {
 		f.problem = &merchant.FieldError{Field: "text", Fault: err.Error()}
@@ -131,12 +133,12 @@ func (v *page) build(view *desk.Storefront, items []item) int {
 	}
 	address := v.BaseURL + "/" + chosen.path
 	view.Preview = views.Link{Text: text, URL: address}
-	view.Snippets = []desk.Snippet{{Name: v.Text("desk.build.link"), Text: v.Text("desk.build.link.text"), Code: views.LinkSnippet(address, text), Copy: v.Copying("code-link")}}
-	if !chosen.opens() {
+	view.Snippets = []desk.Snippet{{Name: v.Text("desk.build.link"), Text: v.Text("desk.build.link.text"), Code: views.LinkSnippet(address, text), Copy: v.CopyButton("code-link")}}
+	if !chosen.opensInDialog() {
 		return http.StatusOK
 	}
 	view.Snippets = append(view.Snippets, desk.Snippet{
-		Name: v.Text("desk.build.dialog"), Text: v.Text("desk.build.dialog.text"), Code: views.DialogSnippet(address, text, v.BaseURL), Copy: v.Copying("code-dialog"),
+		Name: v.Text("desk.build.dialog"), Text: v.Text("desk.build.dialog.text"), Code: views.DialogSnippet(address, text, v.BaseURL), Copy: v.CopyButton("code-dialog"),
 	})
 	view.Note, view.Origins = v.Text("desk.build.origins"), v.EmbedOrigins
 	if len(v.EmbedOrigins) == 0 {
@@ -145,7 +147,7 @@ func (v *page) build(view *desk.Storefront, items []item) int {
 	return http.StatusOK
 }
 
-// builder returns the link to the code for an item.
-func (v *page) builder(path string, mode merchant.Mode) views.Link {
+// builderLink returns the link to the code for an item.
+func (v *page) builderLink(path string, mode merchant.Mode) views.Link {
 	return views.Link{Text: v.Text("desk.build"), URL: v.BelowIn(storefrontPath+"?item="+path, mode == merchant.Test) + "#code"}
 }

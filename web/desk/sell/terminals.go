@@ -21,7 +21,7 @@ func (v *page) terminals() error {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(t merchant.Terminal) bool { return t.Mode != mode })
-	f, err := v.frame(v.Text("desk.terminals"), terminalsPath, mode)
+	f, err := v.listFrame(v.Text("desk.terminals"), terminalsPath, mode)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (v *page) terminals() error {
 	}
 	for _, t := range all {
 		list.Rows = append(list.Rows, desk.TerminalRow{
-			Name: terminalName(t), Text: v.terminalText(t, sold[t.ID]), Sales: v.sales(invoice.FromTerminal, t.ID, t.Mode), Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: v.Below(terminalsPath + "/" + t.ID + "/remove")},
+			Name: terminalName(t), Text: v.terminalText(t, sold[t.ID]), Sales: v.salesLink(invoice.FromTerminal, t.ID, t.Mode), Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: v.Below(terminalsPath + "/" + t.ID + "/remove")},
 		})
 	}
 	return v.Show(http.StatusOK, desk.TerminalsPage(list))
@@ -70,13 +70,13 @@ func (v *page) newTerminal() error {
 
 func (v *page) showNewTerminal(status int, values map[string]string, problem error) error {
 	mode := v.mode()
-	frame, err := v.frame(v.Text("desk.terminal.add"), terminalsPath+"/new", mode)
+	frame, err := v.listFrame(v.Text("desk.terminal.add"), terminalsPath+"/new", mode)
 	if err != nil {
 		return err
 	}
 	f := &form{page: v, values: values, problem: problem}
 	return v.Show(status, desk.SellFormPage(desk.SellForm{
-		Frame: frame, Back: views.Link{Text: v.Text("desk.terminals"), URL: v.BelowIn(terminalsPath, mode == merchant.Test)}, Heading: v.Text("desk.terminal.add"), Problem: f.wrong(),
+		Frame: frame, Back: views.Link{Text: v.Text("desk.terminals"), URL: v.BelowIn(terminalsPath, mode == merchant.Test)}, Heading: v.Text("desk.terminal.add"), Problem: f.problemText(),
 		Action: v.BelowIn(terminalsPath+"/new", mode == merchant.Test), Inputs: [][]desk.Input{{f.field("name", v.Text("desk.name"), v.Text("desk.terminal.name.hint"))}, {f.currency()}},
 		Methods: f.methodChoice(mode, v.MethodCodes(mode, "")), Button: v.Text("desk.terminal.add"),
 	}))
@@ -95,14 +95,14 @@ func (v *page) addTerminal() error {
 	if err == nil {
 		t, err = v.Terminals.Create(v.Request().Context(), t)
 	}
-	if known(err) {
+	if isShownInForm(err) {
 		return v.showNewTerminal(http.StatusUnprocessableEntity, values, err)
 	}
 	if err != nil {
 		return err
 	}
 	heading := v.Text("desk.terminal.added")
-	f, err := v.ownFrame(heading, mode)
+	f, err := v.objectFrame(heading, mode)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (v *page) askToRemoveTerminal() error {
 		return err
 	}
 	heading := v.Text("desk.sell.remove", "Name", terminalName(t))
-	f, err := v.ownFrame(heading, t.Mode)
+	f, err := v.objectFrame(heading, t.Mode)
 	if err != nil {
 		return err
 	}
@@ -158,5 +158,5 @@ func (v *page) removeTerminal() error {
 	if err := v.Terminals.Remove(v.Request().Context(), v.Shop.ID, t.ID); err != nil {
 		return err
 	}
-	return v.result(terminalsPath, t.Mode, "terminal-removed")
+	return v.redirectToList(terminalsPath, t.Mode, "terminal-removed")
 }

@@ -33,7 +33,7 @@ type Backups interface {
 type Backup interface {
 	// Path returns the path of the file.
 	Path() string
-	// Sent records that the backup was sent as a whole: it is the last backup from then on.
+	// Sent records that the whole backup was sent. Backups.Last then returns its time.
 	Sent() error
 	// Remove removes the file.
 	Remove()
@@ -50,7 +50,7 @@ func (v *page) backup() error { return v.showBackup(http.StatusOK, "", "") }
 
 // showBackup shows the form for a backup with the errors of its fields.
 func (v *page) showBackup(status int, short, differs string) error {
-	f, err := v.Frame(v.Text("desk.backup"), v.Settings())
+	f, err := v.Frame(v.Text("desk.backup"), v.SettingsPath())
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (v *page) showBackup(status int, short, differs string) error {
 		return err
 	}
 	b := desk.Backup{
-		Frame: f, Tabs: v.Tabs(backupPlace), Action: v.Below(backupPlace), Last: v.Text("desk.backup.none"),
+		Frame: f, Tabs: v.SettingsTabs(backupPlace), Action: v.Below(backupPlace), Last: v.Text("desk.backup.none"),
 		Passphrase: desk.Field{Name: "passphrase", Label: v.Text("desk.backup.passphrase"), Hint: v.Text("desk.backup.passphrase.hint"), Kind: "password", Complete: "new-password", Error: short},
 		Repeated:   desk.Field{Name: "repeated", Label: v.Text("desk.backup.repeated"), Kind: "password", Complete: "new-password", Error: differs},
 	}
@@ -83,17 +83,17 @@ func (v *page) ownsAllShops() (bool, error) {
 }
 
 const (
-	// maxMaking is the time in which a backup must be made.
-	maxMaking = time.Hour
-	// chunkSize is the number of bytes of a backup that the caller must take in chunkTimeout. A download that stalls
-	// ends then.
+	// backupTimeout is the time that making a backup may take.
+	backupTimeout = time.Hour
+	// chunkSize is the number of bytes of a backup that the caller must receive within chunkTimeout. Otherwise the
+	// download is aborted.
 	chunkSize    = 256 << 10
 	chunkTimeout = time.Minute
 )
 
-// making holds an element while a backup is made. One is made at a time in a process, because the encryption needs
-// 256 MB.
-var making = make(chan struct{}, 1)
+// backupSlot holds an element while a backup is being made. A process makes one backup at a time, because the encryption
+// needs 256 MB of memory.
+var backupSlot = make(chan struct{}, 1)
 
 // download sends a new backup.
 func (v *page) download() error {
@@ -104,9 +104,9 @@ func (v *page) download() error {
 	if !owns {
 		return visit.Refuse(account.BackUp)
 	}
-	// A large backup takes longer to make than other answers may.
+	// Making a large backup takes longer than the write timeout of the server.
 	control := http.NewResponseController(v.Response())
-	if err := control.SetWriteDeadline(v.Now().Add(maxMaking)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := control.SetWriteDeadline(v.Now().Add(backupTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	passphrase := v.FormValue("passphrase")
@@ -130,33 +130,34 @@ func (v *page) download() error {
 	if err != nil {
 		return err
 	}
-	v.Log.Warn("backup is sent", "account", v.Account.ID)
+	v.Log.Warn("sending backup", "account", v.Account.ID)
 	v.Response().Header().Set(echo.HeaderContentType, echo.MIMEOctetStream)
 	v.Response().Header().Set(echo.HeaderContentLength, strconv.FormatInt(info.Size(), 10)) // an incomplete file is recognisable
 	v.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+filepath.Base(made.Path())+`"`)
 	if err := v.sendFile(control, f); err != nil {
-		v.Log.Warn("sending of a backup was aborted", "account", v.Account.ID, "error", err)
+		v.Log.Warn("backup not sent completely", "account", v.Account.ID, "error", err)
 		panic(http.ErrAbortHandler) // a normal return would end the file as if it were complete
 	}
 	return made.Sent()
 }
 
-// makeBackup makes a backup. It waits for another one that is being made until the request ends.
+// makeBackup makes a backup. If another backup is being made, it waits until that is complete or the browser closes the
+// connection.
 func (v *page) makeBackup(passphrase string) (Backup, error) {
-	ctx := v.Browser()
+	ctx := v.BrowserContext()
 	select {
-	case making <- struct{}{}:
-		defer func() { <-making }()
+	case backupSlot <- struct{}{}:
+		defer func() { <-backupSlot }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	return v.Backups.Create(ctx, passphrase)
 }
 
-// sendFile sends a file in chunks. It returns nil only if the whole file has left this process while the request was
-// still open: the last bytes of a small file would otherwise wait in a buffer when the caller has gone.
+// sendFile sends a file in chunks. It returns nil only if the whole file was written to the connection while the browser
+// had not closed it. Without the flush, the last bytes could still be in a buffer.
 func (v *page) sendFile(control *http.ResponseController, f *os.File) error {
-	ctx := v.Browser()
+	ctx := v.BrowserContext()
 	for {
 		if err := control.SetWriteDeadline(v.Now().Add(chunkTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return err

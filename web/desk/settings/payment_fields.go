@@ -18,7 +18,7 @@ import (
 
 // show shows the form.
 func (f *paymentForm) show(status int) error {
-	frame, err := f.Frame(f.Text("desk.paying"), f.Settings())
+	frame, err := f.Frame(f.Text("desk.paying"), f.SettingsPath())
 	if err != nil {
 		return err
 	}
@@ -27,12 +27,12 @@ func (f *paymentForm) show(status int) error {
 		return err
 	}
 	p := desk.PaymentSettings{
-		Frame: frame, Tabs: f.Tabs(paymentsPlace), Action: f.Below(paymentsPlace), Hidden: []desk.Hidden{{Name: "version", Value: f.version}},
+		Frame: frame, Tabs: f.SettingsTabs(paymentsPlace), Action: f.Below(paymentsPlace), Hidden: []desk.Hidden{{Name: "version", Value: f.version}},
 		Methods: desk.MethodChoice{
 			Legend: f.Text("desk.methods.choice"), Hint: f.Text("desk.paying.methods"), Error: f.fault(visit.MethodsField, f.Text("desk.methods.choice")),
 			Choices: f.MethodChoices(merchant.Live, f.codes, f.values, f.fault),
 		},
-		Below: f.below(), Beside: f.beside(costs), Pages: f.pages(),
+		Below: f.groupsBelow(), Beside: f.groupsBeside(costs), Pages: f.pageGroups(),
 	}
 	switch _, isField := errors.AsType[*merchant.FieldError](f.problem); {
 	case isField:
@@ -43,22 +43,22 @@ func (f *paymentForm) show(status int) error {
 	return f.Show(status, desk.PaymentSettingsPage(p))
 }
 
-// below returns the fields below the payment methods.
-func (f *paymentForm) below() []desk.SettingGroup {
+// groupsBelow returns the fields below the payment methods.
+func (f *paymentForm) groupsBelow() []desk.SettingGroup {
 	return []desk.SettingGroup{
 		{Heading: f.Text("desk.paying.depth"), Text: f.Text("desk.paying.depth.text"), Inputs: []desk.SettingInput{
-			choiceOf(f, merchant.SettingConfirmations, "desk.paying.depth.label", "", merchant.AllConfirmations, depthTexts),
+			choiceSetting(f, merchant.SettingConfirmations, "desk.paying.depth.label", "", merchant.AllConfirmations, depthTexts),
 		}, Depths: f.depths()},
 		{Heading: f.Text("desk.paying.explorers"), Text: f.Text("desk.paying.explorers.text"), Inputs: []desk.SettingInput{f.explorers()}},
 	}
 }
 
-// beside returns the fields beside the payment methods.
-func (f *paymentForm) beside(costs []string) []desk.SettingGroup {
+// groupsBeside returns the fields beside the payment methods.
+func (f *paymentForm) groupsBeside(costs []string) []desk.SettingGroup {
 	return []desk.SettingGroup{
 		{Heading: f.Text("desk.paying.quotes"), Text: f.Text("desk.paying.quotes.text"), Inputs: []desk.SettingInput{
 			f.number(merchant.SettingQuoteMinutes, "desk.paying.minutes", "desk.paying.minutes.hint"),
-			choiceOf(f, merchant.SettingLatePayments, "desk.paying.late", "desk.paying.late.hint", merchant.AllLatePayments, lateTexts),
+			choiceSetting(f, merchant.SettingLatePayments, "desk.paying.late", "desk.paying.late.hint", merchant.AllLatePayments, lateTexts),
 		}},
 		{Heading: f.Text("desk.paying.tolerance"), Text: f.Text("desk.paying.tolerance.text"), Inputs: []desk.SettingInput{
 			f.decimal(merchant.SettingTolerancePercent, "desk.paying.tolerance.percent", "desk.paying.tolerance.percent.hint"),
@@ -71,11 +71,40 @@ func (f *paymentForm) beside(costs []string) []desk.SettingGroup {
 	}
 }
 
-// pages returns the fields of the pages for shoppers.
-func (f *paymentForm) pages() []desk.SettingGroup {
+// pageGroups returns the fields of the pages for shoppers, and of the books.
+func (f *paymentForm) pageGroups() []desk.SettingGroup {
 	return []desk.SettingGroup{{Heading: f.Text("desk.paying.pages"), Text: f.Text("desk.paying.pages.text"), Inputs: []desk.SettingInput{
-		choiceOf(f, merchant.SettingStorefront, "desk.paying.storefront", "desk.paying.storefront.hint", []string{"off", "on"}, storefrontTexts), f.languages(),
-	}}, {Heading: f.Text("desk.paying.books"), Text: f.Text("desk.paying.books.text"), Inputs: []desk.SettingInput{f.zones()}}}
+		choiceSetting(f, merchant.SettingStorefront, "desk.paying.storefront", "desk.paying.storefront.hint", []string{"off", "on"}, storefrontTexts), f.languages(),
+	}}, {Heading: f.Text("desk.paying.books"), Text: f.Text("desk.paying.books.text"), Inputs: []desk.SettingInput{f.zones()}},
+		{Heading: f.Text("desk.paying.retention"), Text: f.Text("desk.paying.retention.text"), Inputs: []desk.SettingInput{f.personalData()}}}
+}
+
+// personalDataMonths are the periods that the form offers.
+var personalDataMonths = []int{6, 12, merchant.ProposedPersonalDataMonths, 36, 60, 120}
+
+// personalData returns the list of the periods after which personal data are removed, with the stored or entered one.
+func (f *paymentForm) personalData() desk.SettingInput {
+	name := string(merchant.SettingPersonalData)
+	c := desk.Choice{Name: name, Label: f.Text("desk.paying.personal"), Hint: f.Text("desk.paying.personal.hint")}
+	c.Error = f.fault(name, c.Label)
+	value := f.values[name]
+	options := []desk.Option{{Value: merchant.PersonalDataKept, Text: f.Text("desk.paying.personal.off")}}
+	months := personalDataMonths
+	if n, err := strconv.Atoi(value); err == nil && !slices.Contains(months, n) {
+		months = append([]int{n}, months...)
+	}
+	for _, n := range months {
+		text := "desk.paying.personal.months"
+		if n == merchant.ProposedPersonalDataMonths {
+			text = "desk.paying.personal.proposed"
+		}
+		options = append(options, desk.Option{Value: strconv.Itoa(n), Text: f.Text(text, "Months", strconv.Itoa(n))})
+	}
+	for i := range options {
+		options[i].Chosen = options[i].Value == value
+	}
+	c.Options = options
+	return desk.SettingInput{Choice: c}
 }
 
 // zones returns the list of the time zones.
@@ -86,13 +115,13 @@ func (f *paymentForm) zones() desk.SettingInput {
 	return desk.SettingInput{Choice: c}
 }
 
-// ranges are the amounts in euro up to which the tables of the networks require the same depth.
-var ranges = []int64{500, 5_000, 50_000}
+// depthAmounts are the amounts in euro up to which the tables of the networks require the same depth.
+var depthAmounts = []int64{500, 5_000, 50_000}
 
 // depths returns the confirmations that each network requires with the values of the form, by amount.
 func (f *paymentForm) depths() desk.Depths {
 	d := desk.Depths{Caption: f.Text("desk.paying.depth.caption"), Network: f.Text("desk.paying.depth.network")}
-	for _, euro := range ranges {
+	for _, euro := range depthAmounts {
 		d.Columns = append(d.Columns, f.Text("desk.paying.depth.below", "Amount", f.Fiat(money.FromCents(100*euro, money.EUR))))
 	}
 	d.Columns = append(d.Columns, f.Text("desk.paying.depth.above"))
@@ -103,7 +132,7 @@ func (f *paymentForm) depths() desk.Depths {
 			continue
 		}
 		row, policy := desk.DepthRow{Network: a.NetworkName}, a.Policy.Deeper(steps)
-		for _, euro := range append([]int64{0}, ranges...) {
+		for _, euro := range append([]int64{0}, depthAmounts...) {
 			row.Cells = append(row.Cells, f.depth(a.Network, policy.Confirmations(euro*100)))
 		}
 		d.Rows = append(d.Rows, row)
@@ -115,7 +144,7 @@ func (f *paymentForm) depths() desk.Depths {
 func (f *paymentForm) depth(network chain.ID, confirmations int) desk.DepthCell {
 	c, wait := desk.DepthCell{Number: strconv.Itoa(confirmations)}, time.Duration(confirmations)*f.Invoices.BlockTime(network)
 	switch {
-	case wait == 0:
+	case wait == 0: // the time between blocks is not known
 	case wait < time.Minute:
 		c.Time = f.Text("desk.paying.depth.soon")
 	case wait < 2*time.Hour:
@@ -147,7 +176,7 @@ func (f *paymentForm) text(name merchant.SettingName, label, hint string) desk.S
 	return desk.SettingInput{Text: field}
 }
 
-// explorers returns the field of the explorers, with one on each line.
+// explorers returns the field of the explorers, with one explorer on each line.
 func (f *paymentForm) explorers() desk.SettingInput {
 	i := f.text(merchant.SettingExplorers, "desk.paying.explorers.label", "")
 	i.Text.Hint = f.Text("desk.paying.explorers.hint", "Transaction", "bitcoin=https://explorer.example/tx/{tx}", "Address", "bitcoin=https://explorer.example/address/{address}")
@@ -169,24 +198,24 @@ func (f *paymentForm) decimal(name merchant.SettingName, label, hint string) des
 	return i
 }
 
-// choiceOf returns the list of a setting that is one of several words.
-func choiceOf[W ~string](f *paymentForm, name merchant.SettingName, label, hint string, words []W, texts map[W]string) desk.SettingInput {
+// choiceSetting returns the list from which the value of a setting is chosen.
+func choiceSetting[V ~string](f *paymentForm, name merchant.SettingName, label, hint string, options []V, texts map[V]string) desk.SettingInput {
 	c := desk.Choice{Name: string(name), Label: f.Text(label)}
 	if hint != "" {
 		c.Hint = f.Text(hint)
 	}
 	value := f.values[c.Name]
 	if by := f.inForce[name].By; by != "" {
-		return f.fixed(c.Label, f.Text(texts[W(value)]), by)
+		return f.fixed(c.Label, f.Text(texts[V(value)]), by)
 	}
 	c.Error = f.fault(c.Name, c.Label)
-	for _, w := range words {
-		c.Options = append(c.Options, desk.Option{Value: string(w), Text: f.Text(texts[w]), Chosen: value == string(w)})
+	for _, o := range options {
+		c.Options = append(c.Options, desk.Option{Value: string(o), Text: f.Text(texts[o]), Chosen: value == string(o)})
 	}
 	return desk.SettingInput{Choice: c}
 }
 
-// languages returns the boxes of the languages.
+// languages returns the check boxes of the languages.
 func (f *paymentForm) languages() desk.SettingInput {
 	c := desk.Checks{Name: languagesField, Label: f.Text("desk.paying.languages"), Hint: f.Text("desk.paying.languages.hint"), Columns: true}
 	value := f.values[c.Name]
@@ -212,12 +241,12 @@ func (f *paymentForm) fault(name, label string) string {
 	if wrong, ok := errors.AsType[*merchant.FieldError](f.problem); ok && wrong.Field == name {
 		return f.Text("desk.field.fault", "Name", label, "Fault", wrong.Fault)
 	}
-	now := f.stored[name]
+	current := f.stored[name]
 	switch {
-	case f.stored == nil || now == f.values[name] || name == visit.MethodsField:
+	case f.stored == nil || current == f.values[name] || name == visit.MethodsField:
 		return ""
-	case now == "":
+	case current == "": // another account emptied the field
 		return f.Text("desk.field.emptied")
 	}
-	return f.Text("desk.field.stored", "Value", now)
+	return f.Text("desk.field.stored", "Value", current)
 }

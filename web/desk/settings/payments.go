@@ -20,11 +20,11 @@ type paymentForm struct {
 	*page
 	chosen  merchant.Choices
 	inForce map[merchant.SettingName]merchant.Setting
-	codes   []string          // payment methods with a field
-	values  map[string]string // stored or entered, by the name of the field
-	stored  map[string]string // present values, if another change was made meanwhile
-	version string            // revision that the account has seen
-	problem error             // why the values were refused
+	codes   []string          // codes of the payment methods with a field
+	values  map[string]string // stored or entered values, by the name of the field
+	stored  map[string]string // the present values if another account has changed the settings since the form was loaded, otherwise nil
+	version string            // revision of the settings that the form was loaded with
+	problem error             // reason why the values were refused
 }
 
 // newPaymentForm returns the form with the stored values.
@@ -65,15 +65,15 @@ func (v *page) setPaymentSettings() error {
 	}
 	seen := v.FormValue("version")
 	if seen != f.version {
-		return f.stale()
+		return f.showStale()
 	}
 	changes, err := f.enter()
 	if err != nil {
-		return f.refuse(err)
+		return f.showRefused(err)
 	}
 	relaxes, err := v.PaymentSettings.Relaxes(v.Shop.ID, f.chosen, changes)
 	if err != nil {
-		return f.refuse(err)
+		return f.showRefused(err)
 	}
 	if relaxes {
 		if err := v.Require(account.DecideHighRisk); err != nil {
@@ -83,17 +83,17 @@ func (v *page) setPaymentSettings() error {
 	_, err = v.PaymentSettings.Change(v.Request().Context(), v.Shop.ID, seen, changes)
 	if errors.Is(err, merchant.ErrStale) {
 		if f, err = v.newPaymentForm(); err == nil {
-			return f.stale()
+			return f.showStale()
 		}
 	}
 	if err != nil {
-		return f.refuse(err)
+		return f.showRefused(err)
 	}
 	return v.Done(v.Below(paymentsPlace), "payment-settings")
 }
 
-// names returns the settings that the form can change.
-func (f *paymentForm) names() (names []merchant.SettingName) {
+// changeableSettings returns the settings that the form can change.
+func (f *paymentForm) changeableSettings() (names []merchant.SettingName) {
 	for _, name := range merchant.SettingNames() {
 		if f.inForce[name].By == "" {
 			names = append(names, name)
@@ -102,14 +102,14 @@ func (f *paymentForm) names() (names []merchant.SettingName) {
 	return names
 }
 
-// enter replaces the values by those that the account entered, and returns the changes. The error is a
+// enter replaces the values of the form by the entered values, and returns the changes. The error is a
 // *merchant.FieldError.
 func (f *paymentForm) enter() (merchant.Choices, error) {
 	for _, name := range visit.PositionNames(f.codes) {
 		f.values[name] = f.FormValue(name)
 	}
 	changes := merchant.Choices{}
-	for _, name := range f.names() {
+	for _, name := range f.changeableSettings() {
 		changes[name] = strings.TrimSpace(f.FormValue(string(name)))
 		if name == merchant.SettingLanguages {
 			changes[name] = f.enteredLanguages()
@@ -132,7 +132,7 @@ func (f *paymentForm) enter() (merchant.Choices, error) {
 	case entered == "":
 		return nil, &merchant.FieldError{Field: languagesField, Fault: "must contain a language"}
 	case entered == allLanguages():
-		changes[merchant.SettingLanguages] = "" // and those of later releases
+		changes[merchant.SettingLanguages] = "" // all languages, including those of later releases
 	}
 	return changes, nil
 }
@@ -164,21 +164,22 @@ func (f *paymentForm) enteredLanguages() string {
 	return strings.Join(codes, " ")
 }
 
-// stale shows the entered values, each with the stored one if it differs.
-func (f *paymentForm) stale() error {
+// showStale shows the entered values, and the stored value of each field in which they differ.
+func (f *paymentForm) showStale() error {
 	f.stored = map[string]string{}
 	for name, value := range f.values {
 		f.stored[name] = value
 	}
 	if _, err := f.enter(); err != nil {
-		return f.refuse(err)
+		return f.showRefused(err)
 	}
 	f.problem = merchant.ErrStale
 	return f.show(http.StatusConflict)
 }
 
-// refuse shows the entered values with the field that breaks a rule.
-func (f *paymentForm) refuse(err error) error {
+// showRefused shows the entered values with the error of the field that breaks a rule. It returns any error other than a
+// *merchant.FieldError.
+func (f *paymentForm) showRefused(err error) error {
 	if _, ok := errors.AsType[*merchant.FieldError](err); !ok {
 		return err
 	}

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// maxDrafts bounds the number of kept drafts. A theme with its style sheets has about 100 KB.
+	// maxDrafts is the largest number of kept drafts. A theme with its style sheets has about 100 KB.
 	maxDrafts = 48
-	// draftsPerSession is the number of drafts of one session: the one that its page shows, and those of further tabs.
+	// draftsPerSession is the largest number of kept drafts of one session, which may have several tabs open.
 	draftsPerSession = 8
 )
 
-// drafts keeps the themes that pages of this process preview: they are not stored. It is safe for concurrent use.
+// drafts keeps the themes that pages of this process preview in memory. It is safe for concurrent use.
 type drafts struct {
 	mu   sync.Mutex
 	list []draft // oldest first
@@ -45,21 +45,22 @@ func (d *drafts) find(key draftKey) (present.Theme, bool) {
 	return d.list[i].Theme, true
 }
 
-// add keeps a draft as the newest one. It removes the oldest draft of the session, or of all, if there are too many.
+// add keeps a draft as the newest one. If the session has too many drafts, it removes the oldest of the session; if there
+// are too many in all, the oldest of all.
 func (d *drafts) add(key draftKey, t present.Theme) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.list = slices.DeleteFunc(d.list, func(kept draft) bool { return kept.draftKey == key })
-	own := func(kept draft) bool { return kept.session == key.session }
+	isOfSession := func(kept draft) bool { return kept.session == key.session }
 	count := 0
 	for _, kept := range d.list {
-		if own(kept) {
+		if isOfSession(kept) {
 			count++
 		}
 	}
 	switch {
 	case count >= draftsPerSession:
-		i := slices.IndexFunc(d.list, own)
+		i := slices.IndexFunc(d.list, isOfSession)
 		d.list = slices.Delete(d.list, i, i+1)
 	case len(d.list) >= maxDrafts:
 		d.list = slices.Delete(d.list, 0, 1)
@@ -70,19 +71,19 @@ func (d *drafts) add(key draftKey, t present.Theme) {
 // draftKey returns the key of a draft of the session for the shop.
 func (v *page) draftKey(hash string) draftKey { return draftKey{v.Session.Hash, v.Shop.ID, hash} }
 
-// noTheme takes the place of the hash of the default theme, which is empty, in an address.
+// noTheme replaces the hash of the default theme, which is empty, in an address.
 const noTheme = "default"
 
-// addDraft keeps a theme, and returns the address of the page of a sample invoice in it.
+// addDraft keeps a theme as a draft, and returns the address of the page of a sample invoice in that theme.
 func (v *page) addDraft(t theme.Theme) string {
 	hash := cmp.Or(t.Hash(), noTheme)
 	key := v.draftKey(hash)
 	themed, found := v.drafts.find(key)
 	if !found {
-		themed = present.NewTheme("/desk/"+v.Shop.ID+place+"/preview/"+hash, t)
+		themed = present.NewTheme("/desk/"+v.Shop.ID+themePlace+"/preview/"+hash, t)
 	}
 	v.drafts.add(key, themed)
-	return v.Below(place + "/preview/" + hash)
+	return v.Below(themePlace + "/preview/" + hash)
 }
 
 // previewPolicy is the Content-Security-Policy of the preview: pages of this site may show it in a frame, and it runs

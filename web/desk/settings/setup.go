@@ -12,11 +12,12 @@ import (
 
 // setup shows the second step of the first run: the name of the shop and the time zone of its books.
 func (v *page) setup() error {
-	return v.showSetup(http.StatusOK, named{name: v.Shop.Name}, "", nil)
+	return v.showSetup(http.StatusOK, enteredName{name: v.Shop.Name}, "", nil)
 }
 
-// showSetup shows the form with what was entered. The script chooses the zone of the browser unless one was entered.
-func (v *page) showSetup(status int, name named, entered string, problem error) error {
+// showSetup shows the form with the entered name and the entered zone. If no zone was entered or chosen before, the script
+// chooses the zone of the browser.
+func (v *page) showSetup(status int, name enteredName, entered string, problem error) error {
 	f, err := v.Frame(v.Text("desk.setup"), visit.HomePath)
 	if err != nil {
 		return err
@@ -36,16 +37,16 @@ func (v *page) showSetup(status int, name named, entered string, problem error) 
 	return v.Show(status, desk.SetupPage(p))
 }
 
-// setUp changes the name of the shop and the time zone of its books, and leads to the account.
-func (v *page) setUp() error {
+// saveSetup changes the name of the shop and the time zone of its books, and redirects to the account.
+func (v *page) saveSetup() error {
 	ctx, name, chosen := v.Request().Context(), v.FormValue("name"), v.FormValue(string(merchant.SettingTimeZone))
 	if _, err := (merchant.Choices{}).With(merchant.Choices{merchant.SettingTimeZone: chosen}); err != nil {
-		return v.showSetup(http.StatusUnprocessableEntity, named{name: name}, chosen, err)
+		return v.showSetup(http.StatusUnprocessableEntity, enteredName{name: name}, chosen, err)
 	}
 	if v.Shop.ID != v.NamedShop && name != v.Shop.Name {
 		err := v.Merchants.RenameShop(ctx, v.Shop.ID, cmp.Or(v.FormValue("seen"), v.Shop.Name), name)
 		if problem := v.nameProblem(err); problem != "" {
-			return v.showSetup(http.StatusUnprocessableEntity, named{name, problem}, chosen, nil)
+			return v.showSetup(http.StatusUnprocessableEntity, enteredName{name, problem}, chosen, nil)
 		}
 		if errors.Is(err, merchant.ErrStale) {
 			current, err := v.Merchants.FreshMerchant(ctx, v.Shop.ID)
@@ -53,7 +54,7 @@ func (v *page) setUp() error {
 				return err
 			}
 			v.Shop = current
-			return v.showSetup(http.StatusConflict, named{name, v.Text("desk.shop.stale", "Name", current.Name)}, chosen, nil)
+			return v.showSetup(http.StatusConflict, enteredName{name, v.Text("desk.shop.stale", "Name", current.Name)}, chosen, nil)
 		}
 		if err != nil {
 			return err

@@ -12,26 +12,28 @@ import (
 	"chequer/web/desk/visit"
 )
 
-// named is a name that was entered, with the reason why it was refused.
-type named struct{ name, problem string }
+// enteredName is a name that was entered, with the reason why it was refused.
+type enteredName struct{ name, problem string }
 
 // shop shows the name of the shop, and the form for a new shop.
-func (v *page) shop() error { return v.showShop(http.StatusOK, named{name: v.Shop.Name}, named{}, "") }
+func (v *page) shop() error {
+	return v.showShop(http.StatusOK, enteredName{name: v.Shop.Name}, enteredName{}, "")
+}
 
-// showShop shows the forms for the name of the shop and for a new shop. The problem is one of the whole form.
-func (v *page) showShop(status int, current, added named, problem string) error {
-	f, err := v.Frame(v.Text("desk.shop"), v.Settings())
+// showShop shows the forms for the name of the shop and for a new shop. problem is the text above the forms.
+func (v *page) showShop(status int, current, added enteredName, problem string) error {
+	f, err := v.Frame(v.Text("desk.shop"), v.SettingsPath())
 	if err != nil {
 		return err
 	}
-	field := func(name, label, hint string, n named) desk.Field {
+	field := func(name, label, hint string, n enteredName) desk.Field {
 		field := v.TextField(name, label, hint, n.name)
 		field.Error = n.problem
 		return field
 	}
 	address := v.Storefront(v.Shop)
 	p := desk.ShopSettings{
-		Frame: f, Tabs: v.Tabs(visit.ShopPath), Problem: problem,
+		Frame: f, Tabs: v.SettingsTabs(visit.ShopPath), Problem: problem,
 		Facts:  []desk.Fact{{Name: v.Text("desk.shop.address"), Value: address}, {Name: v.Text("desk.shop.id"), Value: v.Shop.ID}},
 		Open:   views.Link{Text: v.Text("desk.share.open"), URL: address},
 		Rename: v.Below(visit.ShopPath), Seen: v.Shop.Name, Name: field("name", "desk.shop.name", "desk.shop.name.hint", current),
@@ -46,7 +48,7 @@ func (v *page) showShop(status int, current, added named, problem string) error 
 // renameShop changes the name of the shop.
 func (v *page) renameShop() error {
 	if v.Shop.ID == v.NamedShop {
-		return v.showShop(http.StatusConflict, named{name: v.Shop.Name}, named{}, v.Text("desk.shop.fixed"))
+		return v.showShop(http.StatusConflict, enteredName{name: v.Shop.Name}, enteredName{}, v.Text("desk.shop.fixed"))
 	}
 	ctx, name := v.Request().Context(), v.FormValue("name")
 	err := v.Merchants.RenameShop(ctx, v.Shop.ID, cmp.Or(v.FormValue("seen"), v.Shop.Name), name)
@@ -56,10 +58,10 @@ func (v *page) renameShop() error {
 			return err
 		}
 		v.Shop = current
-		return v.showShop(http.StatusConflict, named{name: name}, named{}, v.Text("desk.shop.stale", "Name", current.Name))
+		return v.showShop(http.StatusConflict, enteredName{name: name}, enteredName{}, v.Text("desk.shop.stale", "Name", current.Name))
 	}
 	if problem := v.nameProblem(err); problem != "" {
-		return v.showShop(http.StatusUnprocessableEntity, named{name, problem}, named{}, "")
+		return v.showShop(http.StatusUnprocessableEntity, enteredName{name, problem}, enteredName{}, "")
 	}
 	if err != nil {
 		return err
@@ -67,15 +69,15 @@ func (v *page) renameShop() error {
 	return v.Done(v.Below(visit.ShopPath), "renamed")
 }
 
-// createShop creates a shop, whose owner is the account, and leads to its first steps.
+// createShop creates a shop, whose owner is the account, and redirects to its overview.
 func (v *page) createShop() error {
 	name := v.FormValue("new")
 	m, err := v.Merchants.CreateShop(v.Request().Context(), name, v.Account.ID)
 	if errors.Is(err, merchant.ErrTooMany) {
-		return v.showShop(http.StatusConflict, named{name: v.Shop.Name}, named{name: name}, v.Text("desk.shop.many"))
+		return v.showShop(http.StatusConflict, enteredName{name: v.Shop.Name}, enteredName{name: name}, v.Text("desk.shop.many"))
 	}
 	if problem := v.nameProblem(err); problem != "" {
-		return v.showShop(http.StatusUnprocessableEntity, named{name: v.Shop.Name}, named{name, problem}, "")
+		return v.showShop(http.StatusUnprocessableEntity, enteredName{name: v.Shop.Name}, enteredName{name, problem}, "")
 	}
 	if err != nil {
 		return err

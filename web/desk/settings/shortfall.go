@@ -10,16 +10,17 @@ import (
 )
 
 const (
-	// shortfallPeriod is the age up to which invoices are examined.
+	// shortfallPeriod is the age up to which short invoices are examined.
 	shortfallPeriod = 30 * 24 * time.Hour
-	// maxShort bounds the number of invoices that are examined.
+	// maxShort is the largest number of short invoices that are examined.
 	maxShort = 500
 )
 
 // shares are the tolerances whose cost is shown, in hundredths of a percent.
 var shares = []int64{50, 100, 200, 500}
 
-// costs describes what the tolerance cost in the last month, and what others would have cost.
+// costs describes the cost of the present tolerance in the previous month, and the cost that other tolerances would have
+// had.
 func (f *paymentForm) costs() ([]string, error) {
 	waived, err := f.waived()
 	if err != nil {
@@ -29,7 +30,8 @@ func (f *paymentForm) costs() ([]string, error) {
 	return append(waived, short...), err
 }
 
-// waived describes the part of the prices of the invoices that were paid in the last month that was not received.
+// waived describes the amounts that were not received although the invoices count as paid, for the invoices that were paid
+// in the previous month.
 func (f *paymentForm) waived() ([]string, error) {
 	p := report.Month(report.Month(f.Today()).From - 1)
 	month := p.From.Date()
@@ -49,8 +51,8 @@ func (f *paymentForm) waived() ([]string, error) {
 	return notes, nil
 }
 
-// shortfalls describes what several tolerances would have cost with the latest invoices in euro that expired
-// because they were short.
+// shortfalls describes the cost that several tolerances would have had: for each, the number and the missing amounts of
+// the latest invoices in euro that expired underpaid and would have been paid.
 func (f *paymentForm) shortfalls() ([]string, error) {
 	short, _, err := f.Invoices.Summaries(f.Request().Context(), invoice.Filter{
 		MerchantID: f.Shop.ID, Mode: invoice.Live, Exception: invoice.Underpaid, From: f.Now().Add(-shortfallPeriod),
@@ -60,7 +62,7 @@ func (f *paymentForm) shortfalls() ([]string, error) {
 	}
 	var notes []string
 	for _, share := range shares {
-		count, sum := costOf(share, short)
+		count, sum := costOfTolerance(share, short)
 		if count == 0 {
 			continue
 		}
@@ -73,8 +75,9 @@ func (f *paymentForm) shortfalls() ([]string, error) {
 	return append([]string{f.Text("desk.paying.cost")}, notes...), nil
 }
 
-// costOf returns the number of the invoices that a tolerance would have made paid, and the sum that they are short.
-func costOf(share int64, short []invoice.Summary) (count int, sum money.Amount) {
+// costOfTolerance returns the number of the invoices in euro that a tolerance would have made paid, and the sum of their
+// missing amounts. share is in hundredths of a percent.
+func costOfTolerance(share int64, short []invoice.Summary) (count int, sum money.Amount) {
 	sum = money.Zero(money.EUR)
 	for _, s := range short {
 		if s.Status != invoice.Expired || s.Price.Currency() != money.EUR {

@@ -37,8 +37,8 @@ type page struct {
 	*Screens
 }
 
-// place is the path of the page of the theme.
-const place = "/theme"
+// themePlace is the path of the page of the theme.
+const themePlace = "/theme"
 
 // maxTheme is the limit for the body of the form of a theme: a logo and the texts.
 const maxTheme = "1200K"
@@ -54,7 +54,7 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodGet, Path: "/desk/:shop/payment-settings", Needs: account.Configure, Handle: on((*page).paymentSettings)},
 		{Method: http.MethodPost, Path: "/desk/:shop/payment-settings", Needs: account.Configure, Handle: on((*page).setPaymentSettings)},
 		{Method: http.MethodGet, Path: "/desk/:shop/setup", Needs: account.ManageShops, Handle: on((*page).setup)},
-		{Method: http.MethodPost, Path: "/desk/:shop/setup", Needs: account.ManageShops, Handle: on((*page).setUp)},
+		{Method: http.MethodPost, Path: "/desk/:shop/setup", Needs: account.ManageShops, Handle: on((*page).saveSetup)},
 		{Method: http.MethodGet, Path: "/desk/:shop/shop", Needs: account.ManageShops, Handle: on((*page).shop)},
 		{Method: http.MethodPost, Path: "/desk/:shop/shop", Needs: account.ManageShops, Handle: on((*page).renameShop)},
 		{Method: http.MethodPost, Path: "/desk/:shop/shops", Needs: account.ManageShops, Handle: on((*page).createShop)},
@@ -69,24 +69,24 @@ func (v *page) theme() error {
 	if err != nil {
 		return err
 	}
-	return v.showTheme(http.StatusOK, t, entered{Theme: t, replaces: t.Hash()})
+	return v.showTheme(http.StatusOK, t, enteredTheme{Theme: t, replaces: t.Hash()})
 }
 
-// entered is a theme that was entered, with what the form shows about it.
-type entered struct {
+// enteredTheme is a theme that was entered, with the other values of the form.
+type enteredTheme struct {
 	theme.Theme
 	replaces string // hash of the theme that the account has seen
-	draft    string // hash of the draft with the logo that was chosen; "" if none was
-	removes  bool   // the logo
+	draft    string // hash of the draft with the chosen logo; "" if none was chosen
+	removes  bool   // the theme gets no logo
 	unsaved  bool
-	problem  string
-	fault    *theme.FieldError
+	problem  string            // above the form
+	fault    *theme.FieldError // at a field
 }
 
 // showTheme shows the form for a theme, and the page of a sample invoice in that theme. If the theme has a fault, the
 // page is in the current theme.
-func (v *page) showTheme(status int, current theme.Theme, e entered) error {
-	f, err := v.Frame(v.Text("desk.theme"), v.Settings())
+func (v *page) showTheme(status int, current theme.Theme, e enteredTheme) error {
+	f, err := v.Frame(v.Text("desk.theme"), v.SettingsPath())
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (v *page) showTheme(status int, current theme.Theme, e entered) error {
 		return field
 	}
 	form := desk.Theme{
-		Frame: f, Tabs: v.Tabs(place), Problem: e.problem, Action: v.Below(place), Hidden: []desk.Hidden{{Name: "replaces", Value: e.replaces}},
+		Frame: f, Tabs: v.SettingsTabs(themePlace), Problem: e.problem, Action: v.Below(themePlace), Hidden: []desk.Hidden{{Name: "replaces", Value: e.replaces}},
 		Name:    field("name", "desk.theme.name", "desk.theme.name.hint", e.Name),
 		Logo:    field("logo", "desk.theme.logo", "desk.theme.logo.hint", ""),
 		Accent:  field("accent", "desk.theme.accent", "desk.theme.accent.hint", e.Accent),
@@ -120,7 +120,7 @@ func (v *page) showTheme(status int, current theme.Theme, e entered) error {
 	if e.unsaved {
 		form.Unsaved = v.Text("desk.theme.unsaved")
 	}
-	// The theme was checked only up to its first fault.
+	// The accent is checked here again, because the check of the theme ends at its first fault.
 	if _, err := theme.Normalize(theme.Theme{Accent: e.Accent}); e.Accent != "" && err == nil {
 		form.Preview.Contrast = v.contrasts(e.Accent)
 	}
@@ -156,7 +156,7 @@ func (v *page) contrasts(accent string) (all []string) {
 // setTheme saves a theme, or shows it without saving it.
 func (v *page) setTheme() error {
 	ctx := v.Request().Context()
-	e := entered{replaces: v.FormValue("replaces"), draft: v.FormValue("draft"), removes: v.FormValue("remove") != "", unsaved: true, Theme: theme.Theme{
+	e := enteredTheme{replaces: v.FormValue("replaces"), draft: v.FormValue("draft"), removes: v.FormValue("remove") != "", unsaved: true, Theme: theme.Theme{
 		Name: v.FormValue("name"), Accent: strings.TrimSpace(v.FormValue("accent")), Line: v.FormValue("line"),
 		Support: strings.TrimSpace(v.FormValue("support")), Terms: strings.TrimSpace(v.FormValue("terms")), Stay: v.FormValue("return") == "",
 	}}
@@ -175,34 +175,34 @@ func (v *page) setTheme() error {
 	case errors.As(err, &e.fault):
 		return v.showTheme(http.StatusUnprocessableEntity, current, e)
 	case errors.Is(err, merchant.ErrStale):
-		e.problem, e.replaces = v.Text("desk.theme.stale", "Changes", v.changed(current, e.Theme)), current.Hash()
+		e.problem, e.replaces = v.Text("desk.theme.stale", "Changes", v.differences(current, e.Theme)), current.Hash()
 		return v.showTheme(http.StatusConflict, current, e)
 	case err != nil:
 		return err
 	}
-	return v.Done(v.Below(place), "theme")
+	return v.Done(v.Below(themePlace), "theme")
 }
 
 // previewTheme shows an entered theme, with a logo made from a file, without saving it.
-func (v *page) previewTheme(current theme.Theme, e entered, file []byte) error {
-	normal, err := theme.New(e.Theme, current.Logo, file)
+func (v *page) previewTheme(current theme.Theme, e enteredTheme, file []byte) error {
+	normalized, err := theme.New(e.Theme, current.Logo, file)
 	if errors.As(err, &e.fault) {
 		return v.showTheme(http.StatusUnprocessableEntity, current, e)
 	}
 	if err != nil {
 		return err
 	}
-	e.Theme, e.draft = normal, ""
-	if len(normal.Logo.Body) > 0 && !bytes.Equal(normal.Logo.Body, current.Logo.Body) {
-		e.draft = normal.Hash()
+	e.Theme, e.draft = normalized, ""
+	if len(normalized.Logo.Body) > 0 && !bytes.Equal(normalized.Logo.Body, current.Logo.Body) {
+		e.draft = normalized.Hash()
 	}
 	return v.showTheme(http.StatusOK, current, e)
 }
 
-// chosenLogo returns the file of the logo of an entered theme: the one that the form sends, that of its draft, or the
-// current one. It is nil for no logo. The error is a *theme.FieldError if the draft is no longer kept.
-func (v *page) chosenLogo(current theme.Theme, e entered) ([]byte, error) {
-	file, err := v.logo()
+// chosenLogo returns the file of the logo of an entered theme: the file that the form sends, the logo of its draft, or the
+// current logo. It is nil for no logo. The error is a *theme.FieldError if the draft is no longer kept.
+func (v *page) chosenLogo(current theme.Theme, e enteredTheme) ([]byte, error) {
+	file, err := v.sentLogo()
 	switch {
 	case err != nil:
 		return nil, err
@@ -220,9 +220,9 @@ func (v *page) chosenLogo(current theme.Theme, e entered) ([]byte, error) {
 	return kept.Logo.Body, nil
 }
 
-// changed names the text fields in which a theme differs from the current one, with the current values. It ignores the
+// differences names the text fields in which a theme differs from the current one, with the current values. It ignores the
 // logo and the choice of returning automatically.
-func (v *page) changed(current, entered theme.Theme) string {
+func (v *page) differences(current, entered theme.Theme) string {
 	var all []string
 	for _, f := range []struct{ label, current, entered string }{
 		{"desk.theme.name", current.Name, entered.Name},
@@ -238,8 +238,8 @@ func (v *page) changed(current, entered theme.Theme) string {
 	return strings.Join(all, "; ")
 }
 
-// logo returns the file of the logo that the form sends; nil if it sends none.
-func (v *page) logo() ([]byte, error) {
+// sentLogo returns the file of the logo that the form sends; nil if it sends none.
+func (v *page) sentLogo() ([]byte, error) {
 	if kind, _, err := mime.ParseMediaType(v.Request().Header.Get(echo.HeaderContentType)); err != nil || kind != echo.MIMEMultipartForm {
 		return nil, nil
 	}
@@ -253,7 +253,7 @@ func (v *page) logo() ([]byte, error) {
 	return readFile(header)
 }
 
-// readFile reads a file of a form, up to one byte more than a logo may have.
+// readFile reads a file of a form. It reads at most one byte more than a logo may have, so that a larger file is refused.
 func readFile(header *multipart.FileHeader) ([]byte, error) {
 	f, err := header.Open()
 	if err != nil {

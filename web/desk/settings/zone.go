@@ -10,8 +10,8 @@ import (
 	"chequer/web/desk/visit"
 )
 
-// zoneChoice returns the list of the time zones of the books by continent: UTC first, and the chosen one where it is,
-// or below UTC if it is not one of the list.
+// zoneChoice returns the list of the time zones of the books by continent, with UTC first. A chosen zone that is not one
+// of zone.Names is inserted after UTC.
 func zoneChoice(v *visit.Visit, chosen string) desk.Choice {
 	c := desk.Choice{Name: string(merchant.SettingTimeZone), Label: v.Text("desk.zone"), Hint: v.Text("desk.zone.hint")}
 	names := zone.Names()

@@ -11,11 +11,11 @@ import (
 
 // signIn shows the sign-in page.
 func (v *page) signIn() error {
-	set, err := v.Accounts.SetUp(v.Request().Context())
+	isSetUp, err := v.Accounts.SetUp(v.Request().Context())
 	if err != nil {
 		return err
 	}
-	if !set {
+	if !isSetUp {
 		return v.Redirect(http.StatusSeeOther, v.Address("/desk/start"))
 	}
 	return v.showSignIn(http.StatusOK, nil)
@@ -43,8 +43,8 @@ func (v *page) showSignIn(status int, problem error) error {
 
 // signInPassword signs in with a password and a code.
 func (v *page) signInPassword() error {
-	in, err := v.Accounts.SignInPassword(v.Request().Context(), v.FormValue("name"), v.FormValue("password"), v.FormValue("code"), v.Client(), v.Former())
-	return v.signedIn(in, err)
+	in, err := v.Accounts.SignInPassword(v.Request().Context(), v.FormValue("name"), v.FormValue("password"), v.FormValue("code"), v.Client(), v.FormerSession())
+	return v.answerSignIn(in, err)
 }
 
 // signInOptions returns the options of the browser's call that signs in with a passkey.
@@ -53,13 +53,13 @@ func (v *page) signInOptions() error { return v.SendOptions(v.Accounts.OfferSign
 // signInPasskey signs in with a passkey.
 func (v *page) signInPasskey() error {
 	offer, response := v.Credential()
-	in, err := v.Accounts.SignInPasskey(v.Request().Context(), offer, response, v.Client(), v.Former())
-	return v.signedIn(in, err)
+	in, err := v.Accounts.SignInPasskey(v.Request().Context(), offer, response, v.Client(), v.FormerSession())
+	return v.answerSignIn(in, err)
 }
 
-// signedIn answers a sign-in.
-func (v *page) signedIn(in account.SignedIn, err error) error {
-	if v.Known(err) {
+// answerSignIn answers an attempt to sign in, which returned err.
+func (v *page) answerSignIn(in account.SignedIn, err error) error {
+	if v.IsShownInForm(err) {
 		return v.showSignIn(v.RetryAfter(err), err)
 	}
 	if err != nil {
@@ -73,8 +73,8 @@ func (v *page) signedIn(in account.SignedIn, err error) error {
 	return v.Redirect(http.StatusSeeOther, next)
 }
 
-// signOut ends the session. It is public, because a session that has timed out is left in the same
-// way; the form's origin was checked.
+// signOut ends the session. Its route is public, because the button must also work after the session has timed out. The
+// origin of the form was checked.
 func (v *page) signOut() error {
 	token := v.SessionToken()
 	ctx := v.Request().Context()

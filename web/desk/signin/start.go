@@ -11,25 +11,26 @@ import (
 )
 
 // start asks for the token of a link. The token is in the fragment of the link, which browsers do not
-// send; the script posts it, and without a script the reader pastes it.
+// send. The script posts it. Without a script the reader pastes the link into the form.
 func (v *page) start() error { return v.showStart(http.StatusOK, nil) }
 
 func (v *page) showStart(status int, problem error) error {
-	set, err := v.Accounts.SetUp(v.Request().Context())
+	isSetUp, err := v.Accounts.SetUp(v.Request().Context())
 	if err != nil {
 		return err
 	}
-	heading, lede := v.Text("desk.start"), v.Text("desk.start.text")
-	if set {
-		heading, lede = v.Text("desk.link"), v.Text("desk.link.text")
+	heading, intro := v.Text("desk.start"), v.Text("desk.start.text")
+	if isSetUp {
+		heading, intro = v.Text("desk.link"), v.Text("desk.link.text")
 	}
 	return v.Show(status, desk.StartPage(desk.Start{
-		BareFrame: v.BareFrame(heading), Heading: heading, Intro: lede, Action: v.Address("/desk/start"), Problem: v.Problem(problem), Button: v.Text("desk.continue"),
+		BareFrame: v.BareFrame(heading), Heading: heading, Intro: intro, Action: v.Address("/desk/start"), Problem: v.Problem(problem), Button: v.Text("desk.continue"),
 		Token: desk.Field{Name: "token", Label: v.Text("desk.link.field"), Hint: v.Text("desk.link.hint"), Kind: "text", Complete: "off", Code: true},
 	}))
 }
 
-// linkToken returns the token that a form has: alone, or as the fragment of the whole link.
+// linkToken returns the token in the field of a form, which holds the token alone or the complete link with the token as
+// its fragment.
 func (v *page) linkToken() string {
 	text := strings.TrimSpace(v.FormValue("token"))
 	return text[strings.LastIndexByte(text, '#')+1:]
@@ -39,7 +40,7 @@ func (v *page) linkToken() string {
 func (v *page) openLink() error { return v.showJoin(http.StatusOK, nil) }
 
 // joinHeadings are the keys of the heading and the text of a link's page.
-var joinHeadings = map[account.TicketKind][2]string{
+var joinHeadings = map[account.TicketKind]struct{ heading, text string }{
 	account.StartTicket:      {"desk.join.owner", "desk.join.owner.text"},
 	account.InvitationTicket: {"desk.join.invited", "desk.join.invited.text"},
 	account.RecoveryTicket:   {"desk.join.recovery", "desk.join.recovery.text"},
@@ -55,10 +56,10 @@ func (v *page) showJoin(status int, problem error) error {
 	if err != nil {
 		return err
 	}
-	words := joinHeadings[ticket.Kind]
+	texts := joinHeadings[ticket.Kind]
 	ends := v.Clock(ticket.ExpiresAt)
 	page := desk.NewAccount{
-		BareFrame: v.BareFrame(v.Text(words[0])), Heading: v.Text(words[0]), Intro: v.Text(words[1], "Time", ends), Problem: v.Problem(problem),
+		BareFrame: v.BareFrame(v.Text(texts.heading)), Heading: v.Text(texts.heading), Intro: v.Text(texts.text, "Time", ends), Problem: v.Problem(problem),
 		Action: v.Address("/desk/start/password"), Hidden: []desk.Hidden{{Name: "token", Value: token}},
 		Password: v.PasswordField("password", "new-password"),
 	}
@@ -66,7 +67,7 @@ func (v *page) showJoin(status int, problem error) error {
 	if ticket.Kind != account.RecoveryTicket {
 		page.Name = desk.Field{Name: "name", Label: v.Text("desk.join.name"), Hint: v.Text("desk.join.name.hint"), Kind: "text", Complete: "username", Value: v.FormValue("name"), Error: v.FieldProblem(problem, "name")}
 	} else {
-		page.Intro = v.Text(words[1], "Time", ends) + " " + v.Text("desk.join.recovery.name", "Name", a.Name)
+		page.Intro = v.Text(texts.text, "Time", ends) + " " + v.Text("desk.join.recovery.name", "Name", a.Name)
 	}
 	page.Passkey = v.Passkey(desk.Passkey{
 		Action: v.Address("/desk/start/passkey"), Create: true, Button: v.Text("desk.passkey.create"), Hidden: page.Hidden,
@@ -78,7 +79,7 @@ func (v *page) showJoin(status int, problem error) error {
 // joinPassword prepares a password for a link's account, and shows the secret of the authenticator app.
 func (v *page) joinPassword() error {
 	offer, err := v.Accounts.OfferJoinPassword(v.Request().Context(), v.linkToken(), v.FormValue("name"), v.FormValue("password"))
-	if v.Known(err) {
+	if v.IsShownInForm(err) {
 		return v.showJoin(http.StatusUnprocessableEntity, err)
 	}
 	if err != nil {
@@ -90,11 +91,11 @@ func (v *page) joinPassword() error {
 // joinCode creates a link's account after its authenticator app has shown a code.
 func (v *page) joinCode() error {
 	offer := v.ShownOffer()
-	in, err := v.Accounts.JoinPassword(v.Request().Context(), v.linkToken(), offer.Sealed, v.FormValue("code"), v.Client(), v.Former())
+	in, err := v.Accounts.JoinPassword(v.Request().Context(), v.linkToken(), offer.Sealed, v.FormValue("code"), v.Client(), v.FormerSession())
 	if errors.Is(err, account.ErrCode) {
 		return v.ShowCodes(http.StatusUnprocessableEntity, offer, v.Address("/desk/start/code"), err, desk.Hidden{Name: "token", Value: v.linkToken()})
 	}
-	return v.joined(in, err)
+	return v.answerJoin(in, err)
 }
 
 // joinOptions returns the options of the browser's call that creates a passkey.
@@ -105,13 +106,13 @@ func (v *page) joinOptions() error {
 // joinPasskey creates a link's account with a passkey.
 func (v *page) joinPasskey() error {
 	offer, response := v.Credential()
-	in, err := v.Accounts.JoinPasskey(v.Request().Context(), v.linkToken(), offer, response, v.Client().Browser, v.Client(), v.Former())
-	return v.joined(in, err)
+	in, err := v.Accounts.JoinPasskey(v.Request().Context(), v.linkToken(), offer, response, v.Client().Browser, v.Client(), v.FormerSession())
+	return v.answerJoin(in, err)
 }
 
-// joined answers the use of a link.
-func (v *page) joined(in account.SignedIn, err error) error {
-	if v.Known(err) {
+// answerJoin answers the use of a link, which returned err.
+func (v *page) answerJoin(in account.SignedIn, err error) error {
+	if v.IsShownInForm(err) {
 		return v.showJoin(http.StatusUnprocessableEntity, err)
 	}
 	if err != nil {

@@ -23,7 +23,7 @@ func (v *page) showAccount(status int, problem error) error {
 	if err != nil {
 		return err
 	}
-	page := desk.Account{Frame: f, Problem: v.Problem(problem), Methods: v.methods(), Notify: v.Below(notificationsPath), Keyboard: v.Below(keyboardPath), Password: views.Link{Text: v.Text("desk.password.set"), URL: v.Below("/account/password")}}
+	page := desk.Account{Frame: f, Problem: v.Problem(problem), Methods: v.signInMethods(), Notify: v.Below(notificationsPath), Keyboard: v.Below(keyboardPath), Password: views.Link{Text: v.Text("desk.password.set"), URL: v.Below("/account/password")}}
 	if v.Account.SignIn.Password != nil {
 		page.Password.Text = v.Text("desk.password.change")
 	}
@@ -42,8 +42,8 @@ func (v *page) showAccount(status int, problem error) error {
 	return v.Show(status, desk.AccountPage(page))
 }
 
-// methods returns the sign-in methods of the account.
-func (v *page) methods() []desk.Method {
+// signInMethods returns the sign-in methods of the account.
+func (v *page) signInMethods() []desk.Method {
 	var list []desk.Method
 	for _, p := range v.Account.SignIn.Passkeys {
 		kind := v.Text("desk.passkey.bound")
@@ -87,9 +87,9 @@ func (v *page) sessionRow(s account.Session) desk.Session {
 	return row
 }
 
-// changedAccount answers a change of the account's own sign-in methods and sessions.
-func (v *page) changedAccount(err error, result string) error {
-	if v.Known(err) {
+// answerAccountChange answers a change of the account's own sign-in methods and sessions, which returned err.
+func (v *page) answerAccountChange(err error, result string) error {
+	if v.IsShownInForm(err) {
 		return v.showAccount(http.StatusUnprocessableEntity, err)
 	}
 	if err != nil {
@@ -100,13 +100,13 @@ func (v *page) changedAccount(err error, result string) error {
 
 // endSession ends another session of the account.
 func (v *page) endSession() error {
-	return v.changedAccount(v.Accounts.EndSession(v.Request().Context(), v.Account, v.FormValue("id")), "ended")
+	return v.answerAccountChange(v.Accounts.EndSession(v.Request().Context(), v.Account, v.FormValue("id")), "ended")
 }
 
 // endSessions ends all other sessions of the account.
 func (v *page) endSessions() error {
 	_, err := v.Accounts.EndSessions(v.Request().Context(), v.Account, v.Session.Hash)
-	return v.changedAccount(err, "ended")
+	return v.answerAccountChange(err, "ended")
 }
 
 // addPasskeyOptions returns the options of the browser's call that creates a passkey.
@@ -115,7 +115,7 @@ func (v *page) addPasskeyOptions() error { return v.SendOptions(v.Accounts.Offer
 // addPasskey adds a passkey.
 func (v *page) addPasskey() error {
 	offer, response := v.Credential()
-	return v.changedAccount(v.Accounts.AcceptPasskey(v.Request().Context(), v.Account.ID, offer, response, v.Client().Browser), "added")
+	return v.answerAccountChange(v.Accounts.AcceptPasskey(v.Request().Context(), v.Account.ID, offer, response, v.Client().Browser), "added")
 }
 
 // passkeyName asks for the name of a passkey.
@@ -149,20 +149,20 @@ func (v *page) renamePasskey() error {
 		return account.ErrNotFound
 	}
 	err := v.Accounts.RenamePasskey(v.Request().Context(), v.Account.ID, p.ID(), entered)
-	if v.Known(err) {
+	if v.IsShownInForm(err) {
 		return v.showPasskeyName(http.StatusUnprocessableEntity, p.Name, entered, err)
 	}
-	return v.changedAccount(err, "passkey-renamed")
+	return v.answerAccountChange(err, "passkey-renamed")
 }
 
 // removePasskey removes a passkey.
 func (v *page) removePasskey() error {
-	return v.changedAccount(v.Accounts.RemovePasskey(v.Request().Context(), v.Account.ID, v.FormValue("id")), "removed")
+	return v.answerAccountChange(v.Accounts.RemovePasskey(v.Request().Context(), v.Account.ID, v.FormValue("id")), "removed")
 }
 
 // removePassword removes the password.
 func (v *page) removePassword() error {
-	return v.changedAccount(v.Accounts.RemovePassword(v.Request().Context(), v.Account.ID), "removed")
+	return v.answerAccountChange(v.Accounts.RemovePassword(v.Request().Context(), v.Account.ID), "removed")
 }
 
 // newPassword asks for a new password.
@@ -184,7 +184,7 @@ func (v *page) showPassword(status int, problem error) error {
 // offerPassword prepares a password, and shows the secret of the authenticator app.
 func (v *page) offerPassword() error {
 	offer, err := v.Accounts.OfferPassword(v.Request().Context(), v.Account, v.FormValue("password"))
-	if v.Known(err) {
+	if v.IsShownInForm(err) {
 		return v.showPassword(http.StatusUnprocessableEntity, err)
 	}
 	if err != nil {
@@ -200,7 +200,7 @@ func (v *page) acceptPassword() error {
 	if errors.Is(err, account.ErrCode) {
 		return v.ShowCodes(http.StatusUnprocessableEntity, offer, v.Below("/account/password/code"), err)
 	}
-	return v.changedAccount(err, "added")
+	return v.answerAccountChange(err, "added")
 }
 
 // signInText describes the sign-in methods of an account in a list.

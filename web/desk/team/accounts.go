@@ -14,12 +14,12 @@ import (
 func (v *page) accounts() error { return v.showAccounts(http.StatusOK, nil) }
 
 func (v *page) showAccounts(status int, problem error) error {
-	f, err := v.Frame(v.Text("desk.accounts"), v.Settings())
+	f, err := v.Frame(v.Text("desk.accounts"), v.SettingsPath())
 	if err != nil {
 		return err
 	}
 	page := desk.Accounts{
-		Frame: f, Tabs: v.Tabs("/accounts"), Problem: v.Problem(problem),
+		Frame: f, Tabs: v.SettingsTabs("/accounts"), Problem: v.Problem(problem),
 		Invite: desk.Invite{Action: v.Below("/accounts/invite"), Role: v.roleChoice(account.Seller, problem)},
 	}
 	if page.Rows, err = v.accountRows(); err != nil {
@@ -58,7 +58,7 @@ func (v *page) team() ([]account.Account, error) {
 	return slices.DeleteFunc(all, func(a account.Account) bool { return a.Role(v.Shop.ID) == "" }), err
 }
 
-// lastUsed returns the last use of an account's sessions.
+// lastUsed returns the time of the last use of an account's sessions; the zero time if it has none.
 func (v *page) lastUsed(a account.Account) (time.Time, error) {
 	sessions, err := v.Accounts.Sessions(v.Request().Context(), a.ID)
 	if err != nil || len(sessions) == 0 {
@@ -119,14 +119,14 @@ func (v *page) permissions() (roles []string, rows []desk.Permission) {
 	for _, p := range permissionRows {
 		row := desk.Permission{Name: v.Text(p.name)}
 		for _, r := range account.Roles {
-			row.Grants = append(row.Grants, v.grant(r.Grant(p.permission)))
+			row.Grants = append(row.Grants, v.grantText(r.Grant(p.permission)))
 		}
 		rows = append(rows, row)
 	}
 	return roles, rows
 }
 
-func (v *page) grant(g account.Grant) desk.Grant {
+func (v *page) grantText(g account.Grant) desk.Grant {
 	switch g {
 	case account.Allowed:
 		return desk.Grant{Text: v.Text("desk.grant.yes")}
@@ -140,7 +140,7 @@ func (v *page) grant(g account.Grant) desk.Grant {
 func (v *page) invite() error {
 	role := account.Role(v.FormValue("role"))
 	link, err := v.Accounts.Invite(v.Request().Context(), map[string]account.Role{v.Shop.ID: role})
-	if v.Known(err) {
+	if v.IsShownInForm(err) {
 		return v.showAccounts(http.StatusUnprocessableEntity, err)
 	}
 	if err != nil {
@@ -150,7 +150,7 @@ func (v *page) invite() error {
 	if err != nil {
 		return err
 	}
-	f, err := v.Frame(v.Text("desk.invite.done"), v.Settings())
+	f, err := v.Frame(v.Text("desk.invite.done"), v.SettingsPath())
 	if err != nil {
 		return err
 	}
@@ -170,12 +170,12 @@ func (v *page) withdraw() error {
 	if !slices.ContainsFunc(all, func(t account.Ticket) bool { return t.ID == id && t.Roles[v.Shop.ID] != "" }) {
 		return account.ErrNotFound
 	}
-	return v.changedTeam(v.Accounts.Withdraw(v.Request().Context(), id), "withdrawn")
+	return v.answerTeamChange(v.Accounts.Withdraw(v.Request().Context(), id), "withdrawn")
 }
 
-// changedTeam answers a change of the accounts.
-func (v *page) changedTeam(err error, result string) error {
-	if v.Known(err) {
+// answerTeamChange answers a change of the accounts of the shop, which returned err.
+func (v *page) answerTeamChange(err error, result string) error {
+	if v.IsShownInForm(err) {
 		return v.showAccounts(http.StatusUnprocessableEntity, err)
 	}
 	if err != nil {
@@ -203,7 +203,7 @@ func (v *page) otherAccount() error {
 }
 
 func (v *page) showMember(status int, a account.Account, problem error) error {
-	f, err := v.Frame(a.Name, v.Settings())
+	f, err := v.Frame(a.Name, v.SettingsPath())
 	if err != nil {
 		return err
 	}
@@ -239,25 +239,26 @@ func (v *page) setRole() error {
 		roles[v.Shop.ID] = role
 		return nil
 	})
-	if v.Known(err) {
+	if v.IsShownInForm(err) {
 		return v.showMember(http.StatusUnprocessableEntity, a, err)
 	}
-	return v.changedTeam(err, "role")
+	return v.answerTeamChange(err, "role")
 }
 
-// removeAccount removes an account from the shop: the whole account if it has no role elsewhere.
+// removeAccount removes the role of an account in the shop. It removes the whole account if that has no role in another
+// shop.
 func (v *page) removeAccount() error {
 	a, err := v.member()
 	if err != nil {
 		return err
 	}
 	removed, err := v.Accounts.RemoveFrom(v.Request().Context(), a.ID, v.Shop.ID)
-	if v.Known(err) {
+	if v.IsShownInForm(err) {
 		return v.showMember(http.StatusUnprocessableEntity, a, err)
 	}
 	if removed && a.ID == v.Account.ID {
 		v.ForgetSession()
 		return v.Redirect(http.StatusSeeOther, v.Address("/desk"))
 	}
-	return v.changedTeam(err, "gone")
+	return v.answerTeamChange(err, "gone")
 }

@@ -10,7 +10,7 @@ import (
 // keyboardPath is the path of the page of the keys.
 const keyboardPath = "/account/keyboard"
 
-// keyboard lists the keys that open places and rows, and enables or disables them for the account.
+// keyboard shows the keys that open places and rows, and the button that enables or disables them for the account.
 func (v *page) keyboard() error {
 	f, err := v.Frame(v.Text("desk.shortcuts.board"), "/account")
 	if err != nil {

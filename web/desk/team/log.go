@@ -26,18 +26,18 @@ func (v *page) log() error {
 	if err != nil {
 		return err
 	}
-	f, err := v.Frame(v.Text("desk.log"), v.Settings())
+	f, err := v.Frame(v.Text("desk.log"), v.SettingsPath())
 	if err != nil {
 		return err
 	}
-	page := desk.Log{Frame: f, Tabs: v.Tabs("/log")}
+	page := desk.Log{Frame: f, Tabs: v.SettingsTabs("/log")}
 	if len(entries) > logPage {
 		entries = entries[:logPage]
 		page.Older = v.Below("/log?below=" + strconv.FormatInt(entries[logPage-1].Number, 10))
 	}
 	for _, e := range entries {
 		if shop := e.Change.MerchantID; shop != "" && v.Account.Allows(shop, account.ViewLog) == account.Denied {
-			continue // of a shop whose log the account may not view
+			continue // the account may not view the log of this entry's shop
 		}
 		page.Entries = append(page.Entries, v.logEntry(e))
 	}

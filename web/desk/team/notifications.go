@@ -23,18 +23,18 @@ var kindNames = map[notify.Kind]struct{ name, hint string }{
 }
 
 // channelNames are the keys of the names of channels, as a label and in a sentence.
-var channelNames = map[notify.Channel]struct{ label, within string }{
+var channelNames = map[notify.Channel]struct{ label, inSentence string }{
 	notify.Mail: {"desk.notifications.mail", "desk.notifications.channel.mail"},
 	notify.Push: {"desk.notifications.push", "desk.notifications.channel.push"},
 }
 
 // notifications shows the kinds, the addresses and the times of the notifications of the account.
 func (v *page) notifications() error {
-	set, err := v.Notifications.Settings(v.Request().Context(), v.Account.ID)
+	settings, err := v.Notifications.Settings(v.Request().Context(), v.Account.ID)
 	if err != nil {
 		return err
 	}
-	return v.showNotifications(http.StatusOK, newEntered(set), nil)
+	return v.showNotifications(http.StatusOK, storedSettings(settings), nil)
 }
 
 // enteredSettings are the values of the fields.
@@ -43,11 +43,12 @@ type enteredSettings struct {
 	notify.Times
 }
 
-func newEntered(set notify.Settings) enteredSettings {
-	from, to := set.Quiet.Clocks()
+// storedSettings returns the values of the fields for stored settings.
+func storedSettings(settings notify.Settings) enteredSettings {
+	from, to := settings.Quiet.Clocks()
 	return enteredSettings{
-		notify.Destinations{Email: set.Email, PushURL: set.PushURL},
-		notify.Times{Zone: set.Zone, QuietFrom: from, QuietTo: to, BrokenPasses: set.BrokenPasses},
+		notify.Destinations{Email: settings.Email, PushURL: settings.PushURL},
+		notify.Times{Zone: settings.Zone, QuietFrom: from, QuietTo: to, BrokenPasses: settings.BrokenPasses},
 	}
 }
 
@@ -57,7 +58,7 @@ func (v *page) showNotifications(status int, e enteredSettings, problem error) e
 	if err != nil {
 		return err
 	}
-	set, err := v.Notifications.Settings(v.Request().Context(), v.Account.ID)
+	settings, err := v.Notifications.Settings(v.Request().Context(), v.Account.ID)
 	if err != nil {
 		return err
 	}
@@ -70,12 +71,12 @@ func (v *page) showNotifications(status int, e enteredSettings, problem error) e
 	}
 	n := desk.Notifications{
 		Frame: f, Back: views.Link{Text: v.Text("desk.account.own"), URL: v.Below("/account")}, Problem: v.notifyProblem(problem),
-		Choose: v.Below(notificationsPath), SetTimes: v.Below(notificationsPath + "/times"), SetWhere: v.Below(notificationsPath + "/where"),
+		Choose: v.Below(notificationsPath), SetTimes: v.Below(notificationsPath + "/times"), SetDestinations: v.Below(notificationsPath + "/where"),
 		Zone: field("zone", "desk.notifications.zone", "desk.notifications.zone.hint", e.Zone),
 		From: field("quiet_from", "desk.notifications.from", "desk.notifications.from.hint", e.QuietFrom), To: field("quiet_to", "desk.notifications.to", "", e.QuietTo), BrokenPasses: e.BrokenPasses,
 		Email:     field("email", "desk.notifications.email", "", e.Email),
 		PushURL:   field("push_url", "desk.notifications.url", "desk.notifications.url.hint", e.PushURL),
-		PushToken: field("push_token", "desk.notifications.token", "desk.notifications.token.hint", ""), HasToken: set.PushToken != "",
+		PushToken: field("push_token", "desk.notifications.token", "desk.notifications.token.hint", ""), HasToken: settings.PushToken != "",
 	}
 	n.Email.Kind, n.Email.Complete, n.PushToken.Kind = "email", "email", "password"
 	if n.HasToken {
@@ -84,10 +85,10 @@ func (v *page) showNotifications(status int, e enteredSettings, problem error) e
 	if !v.Notifications.HasMail() {
 		n.Warning = v.Text("desk.notifications.nomail")
 	}
-	if set.Email != "" || set.PushURL != "" {
+	if settings.Email != "" || settings.PushURL != "" {
 		n.Test = desk.Button{Action: v.Below(notificationsPath + "/test"), Text: v.Text("desk.notifications.test.send")}
 	}
-	if n.Kinds, err = v.kinds(set); err != nil {
+	if n.Kinds, err = v.kinds(settings); err != nil {
 		return err
 	}
 	if n.Messages, err = v.sentMessages(); err != nil {
@@ -96,7 +97,7 @@ func (v *page) showNotifications(status int, e enteredSettings, problem error) e
 	return v.Show(status, desk.NotificationsPage(n))
 }
 
-// notifyProblem returns the text of an error that the page shows above its forms; "" if it is not one.
+// notifyProblem returns the text of an error that the page shows above its forms; "" for any other error.
 func (v *page) notifyProblem(err error) string {
 	if _, ok := errors.AsType[*notify.FieldError](err); ok {
 		return v.Text("desk.problem.field")
@@ -110,21 +111,21 @@ func (v *page) notifyProblem(err error) string {
 	return ""
 }
 
-// kinds returns the boxes of the kinds that the account may get in the shop, for each channel.
-func (v *page) kinds(set notify.Settings) (all []desk.Checks, err error) {
+// kinds returns, for each channel, the check boxes of the kinds that the account may get in the shop.
+func (v *page) kinds(settings notify.Settings) (all []desk.Checks, err error) {
 	chosen, err := v.Notifications.Choices(v.Request().Context(), v.Account.ID, v.Shop.ID)
 	if err != nil {
 		return nil, err
 	}
 	for i, channel := range notify.Channels {
 		boxes := desk.Checks{Name: string(channel), Label: v.Text(channelNames[channel].label)}
-		if set.Destination(channel) == "" {
+		if settings.Destination(channel) == "" {
 			boxes.Hint = v.Text("desk.notifications.unset")
 		}
 		for _, kind := range notify.Kinds {
 			if kind.AllowedTo(v.Account, v.Shop.ID) {
 				box := desk.CheckOption{Value: string(kind), Text: v.Text(kindNames[kind].name), Chosen: slices.Contains(chosen, notify.Choice{Kind: kind, Channel: channel})}
-				if i == 0 {
+				if i == 0 { // the hints are shown once, beside the first channel
 					box.Hint = v.Text(kindNames[kind].hint)
 				}
 				boxes.Options = append(boxes.Options, box)
@@ -142,7 +143,7 @@ func (v *page) sentMessages() (all []desk.Finding, err error) {
 	messages, err := v.Notifications.Messages(v.Request().Context(), v.Account.ID)
 	for _, m := range messages {
 		row := desk.Finding{
-			About: v.Text("desk.notifications.message", "Kind", v.Text(kindNames[m.Kind].name), "Channel", v.Text(channelNames[m.Channel].within)),
+			About: v.Text("desk.notifications.message", "Kind", v.Text(kindNames[m.Kind].name), "Channel", v.Text(channelNames[m.Channel].inSentence)),
 			Shape: "wait",
 		}
 		created, next := v.Clock(m.CreatedAt), v.Clock(m.NextTryAt)
@@ -163,8 +164,8 @@ func (v *page) sentMessages() (all []desk.Finding, err error) {
 	return all, err
 }
 
-// choose sets the kinds of which the account is informed in the shop.
-func (v *page) choose() error {
+// chooseKinds sets the kinds of which the account is informed in the shop.
+func (v *page) chooseKinds() error {
 	form, err := v.FormParams()
 	if err != nil {
 		return err
@@ -175,13 +176,13 @@ func (v *page) choose() error {
 			choices = append(choices, notify.Choice{Kind: notify.Kind(kind), Channel: channel})
 		}
 	}
-	return v.changedNotifications(v.Notifications.Choose(v.Request().Context(), v.Account, v.Shop.ID, choices), nil, "notifications")
+	return v.answerNotificationsChange(v.Notifications.Choose(v.Request().Context(), v.Account, v.Shop.ID, choices), nil, "notifications")
 }
 
 // setTimes sets the time zone and the quiet hours.
 func (v *page) setTimes() error {
 	t := notify.Times{Zone: v.FormValue("zone"), QuietFrom: v.FormValue("quiet_from"), QuietTo: v.FormValue("quiet_to"), BrokenPasses: v.FormValue("broken_passes") != ""}
-	return v.changedNotifications(v.Notifications.SetTimes(v.Request().Context(), v.Account, t), func(e *enteredSettings) { e.Times = t }, "notifications")
+	return v.answerNotificationsChange(v.Notifications.SetTimes(v.Request().Context(), v.Account, t), func(e *enteredSettings) { e.Times = t }, "notifications")
 }
 
 // setDestinations sets where the account gets messages.
@@ -189,28 +190,28 @@ func (v *page) setDestinations() error {
 	d := notify.Destinations{
 		Email: v.FormValue("email"), PushURL: v.FormValue("push_url"), PushToken: v.FormValue("push_token"), NoToken: v.FormValue("no_token") != "",
 	}
-	return v.changedNotifications(v.Notifications.SetDestinations(v.Request().Context(), v.Account, d), func(e *enteredSettings) { e.Destinations = d }, "notifications")
+	return v.answerNotificationsChange(v.Notifications.SetDestinations(v.Request().Context(), v.Account, d), func(e *enteredSettings) { e.Destinations = d }, "notifications")
 }
 
 // sendTest sends a test message.
 func (v *page) sendTest() error {
-	return v.changedNotifications(v.Notifications.SendTest(v.Request().Context(), v.Account, v.Shop.ID), nil, "test-message")
+	return v.answerNotificationsChange(v.Notifications.SendTest(v.Request().Context(), v.Account, v.Shop.ID), nil, "test-message")
 }
 
-// changedNotifications answers a change of the notifications. Enter sets the values that were entered, which a
-// refused form keeps.
-func (v *page) changedNotifications(err error, enter func(*enteredSettings), result string) error {
+// answerNotificationsChange answers a change of the notifications, which returned err. If the change was refused, enter
+// sets the values that were entered, so that the form shows them again.
+func (v *page) answerNotificationsChange(err error, enter func(*enteredSettings), result string) error {
 	if err == nil {
 		return v.Done(v.Below(notificationsPath), result)
 	}
 	if v.notifyProblem(err) == "" {
 		return err
 	}
-	set, readErr := v.Notifications.Settings(v.Request().Context(), v.Account.ID)
+	settings, readErr := v.Notifications.Settings(v.Request().Context(), v.Account.ID)
 	if readErr != nil {
 		return readErr
 	}
-	e, status := newEntered(set), http.StatusUnprocessableEntity
+	e, status := storedSettings(settings), http.StatusUnprocessableEntity
 	if enter != nil {
 		enter(&e)
 	}

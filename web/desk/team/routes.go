@@ -1,5 +1,5 @@
-// Package team shows the accounts of a shop at the desk: the account of the session, the others, and the audit
-// log of what they did.
+// Package team shows the accounts of a shop at the desk: the account of the session, the other accounts, and the audit
+// log of their changes.
 package team
 
 import (
@@ -50,7 +50,7 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodGet, Path: "/desk/:shop" + keyboardPath, Needs: visit.Member, Handle: on((*page).keyboard)},
 		{Method: http.MethodPost, Path: "/desk/:shop" + keyboardPath, Needs: visit.Member, Handle: on((*page).setShortcuts)},
 		{Method: http.MethodGet, Path: "/desk/:shop/account/notifications", Needs: visit.Member, Handle: on((*page).notifications)},
-		{Method: http.MethodPost, Path: "/desk/:shop/account/notifications", Needs: visit.Member, Handle: on((*page).choose)},
+		{Method: http.MethodPost, Path: "/desk/:shop/account/notifications", Needs: visit.Member, Handle: on((*page).chooseKinds)},
 		{Method: http.MethodPost, Path: "/desk/:shop/account/notifications/times", Needs: visit.Member, Handle: on((*page).setTimes)},
 		{Method: http.MethodPost, Path: "/desk/:shop/account/notifications/where", Needs: account.ManageSignIn, Handle: on((*page).setDestinations)},
 		{Method: http.MethodPost, Path: "/desk/:shop/account/notifications/test", Needs: visit.Member, Handle: on((*page).sendTest)},

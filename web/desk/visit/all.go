@@ -16,11 +16,12 @@ import (
 // AllShopsPath is the path of the pages of all shops.
 const AllShopsPath = "/desk/" + allShops
 
-// allShops stands for all shops of an account in paths. No shop has this ID.
+// allShops takes the place of the ID of a shop in the paths of the pages of all shops. No shop has this ID.
 const allShops = "all"
 
-// enterAll finds the shops of the account.
-func (v *Visit) enterAll() error {
+// enterAllShops finds the shops of the account for a page of all shops. The page has the time zone of the shops, or UTC if
+// they have different ones.
+func (v *Visit) enterAllShops() error {
 	for _, id := range v.Account.Shops() {
 		m, err := v.Merchants.Merchant(v.Request().Context(), id)
 		if err != nil {
@@ -49,45 +50,45 @@ func (v *Visit) ShopsWith(p account.Permission) (shops []merchant.Merchant) {
 	return shops
 }
 
-// In returns the visit of the same account to one shop. Its times stay in the zone of the page.
-func (v *Visit) In(m merchant.Merchant) *Visit {
-	at := *v
-	at.Shop, at.tallies, at.shops = m, nil, nil
-	return &at
+// AtShop returns the visit of the same account to one shop. It shows times in the zone of the page of all shops.
+func (v *Visit) AtShop(m merchant.Merchant) *Visit {
+	visit := *v
+	visit.Shop, visit.tallies, visit.shops = m, nil, nil
+	return &visit
 }
 
-// CasesOfAll returns at most limit invoices of all shops that wait for a decision of the account, after a position,
+// CasesOfAllShops returns at most limit invoices of all shops that wait for a decision of the account, after a position,
 // oldest first, and the position of the last one if there are more.
-func (v *Visit) CasesOfAll(mode invoice.Mode, after invoice.Position, limit int) (cases []desk.Case, more invoice.Position, err error) {
-	type found struct {
+func (v *Visit) CasesOfAllShops(mode invoice.Mode, after invoice.Position, limit int) (cases []desk.Case, more invoice.Position, err error) {
+	type shopInvoice struct {
 		*invoice.Invoice
 		shop merchant.Merchant
 	}
-	var all []found
+	var all []shopInvoice
 	for _, m := range v.ShopsWith(account.Decide) {
 		open, err := v.Invoices.Undecided(v.Request().Context(), m.ID, mode, after, limit+1)
 		if err != nil {
 			return nil, more, err
 		}
 		for _, inv := range open {
-			all = append(all, found{inv, m})
+			all = append(all, shopInvoice{inv, m})
 		}
 	}
-	slices.SortFunc(all, func(a, b found) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, func(a, b shopInvoice) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
 	if len(all) > limit {
 		all = all[:limit]
 		more = all[limit-1].Position()
 	}
-	for _, f := range all {
-		c := v.In(f.shop).Case(f.Invoice)
-		c.Shop = f.shop.Name
+	for _, inv := range all {
+		c := v.AtShop(inv.shop).Case(inv.Invoice)
+		c.Shop = inv.shop.Name
 		cases = append(cases, c)
 	}
 	return cases, more, nil
 }
 
-// tallyOfAll returns the number of invoices that wait for a decision in all shops in which the account decides.
-func (v *Visit) tallyOfAll(mode invoice.Mode) (all invoice.Tally, err error) {
+// tallyOfAllShops returns the numbers of undecided and of snoozed invoices in all shops in which the account decides.
+func (v *Visit) tallyOfAllShops(mode invoice.Mode) (all invoice.Tally, err error) {
 	for _, m := range v.ShopsWith(account.Decide) {
 		t, err := v.Invoices.Tally(v.Request().Context(), m.ID, mode)
 		if err != nil {

@@ -2,8 +2,8 @@ package visit
 
 import "strings"
 
-// browsers and systems are parts of the User-Agent header, in the order in which they decide, with the
-// names that lists show.
+// browsers and systems are parts of the User-Agent header with the names that lists show. The first part that a header
+// contains decides.
 var (
 	browsers = [][2]string{{"Edg/", "Edge"}, {"EdgA/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"CriOS/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}}
 	systems  = [][2]string{{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Windows", "Windows"}, {"Mac OS X", "macOS"}, {"CrOS", "ChromeOS"}, {"Linux", "Linux"}}

@@ -9,8 +9,8 @@ import (
 	"chequer/views/desk"
 )
 
-// maxKept is the largest number of fields of an action that wait for the confirmation of the sign-in.
-const maxKept = 100
+// maxPendingFields is the largest number of fields of an action that are kept while the account confirms its sign-in.
+const maxPendingFields = 100
 
 // confirmPrefix begins the names of the fields of the form that confirms a sign-in. The other fields
 // are those of the action, which is sent again afterwards.
@@ -24,28 +24,29 @@ var confirmRoutes = []Route{
 	{Method: http.MethodPost, Path: "/desk/:shop/confirm/passkey/options", Needs: Member, Handle: (*Visit).confirmOptions},
 }
 
-// confirm shows the page that confirms a sign-in before a page.
+// confirm shows the page that confirms a sign-in, and that leads to the page in the parameter next.
 func (v *Visit) confirm() error {
 	return v.showConfirm(http.StatusOK, v.QueryParam("next"), false, nil)
 }
 
-// askToConfirm asks the account to confirm its sign-in before the request itself.
+// askToConfirm asks the account to confirm its sign-in, after which the browser makes the present request again.
 func (v *Visit) askToConfirm() error {
 	return v.showConfirm(http.StatusForbidden, v.Request().URL.RequestURI(), !isSafe(v.Request()), nil)
 }
 
-// showConfirm shows the page that confirms a sign-in. The fields of a pending action wait in it.
-func (v *Visit) showConfirm(status int, next string, posts bool, problem error) error {
+// showConfirm shows the page that confirms a sign-in and then leads to the path next. isPost reports whether next is an
+// action; the page then contains the fields of the action as hidden fields.
+func (v *Visit) showConfirm(status int, next string, isPost bool, problem error) error {
 	if next = v.LocalPath(next); next == "" {
 		next = v.Below("")
 	}
 	hidden := []desk.Hidden{{Name: confirmPrefix + "next", Value: next}}
-	if posts {
+	if isPost {
 		hidden = append(hidden, desk.Hidden{Name: confirmPrefix + "post", Value: "yes"})
-		hidden = append(hidden, v.kept()...)
+		hidden = append(hidden, v.pendingFields()...)
 	}
 	cancel := next
-	if posts {
+	if isPost {
 		cancel = v.Below("")
 	}
 	page := desk.StepUp{
@@ -66,29 +67,29 @@ func isSecret(name, value string) bool {
 	return name == "passphrase" || name == "repeated" || keys.LooksPrivate(value)
 }
 
-// kept returns the fields of the action that waits, without secrets.
-func (v *Visit) kept() []desk.Hidden {
+// pendingFields returns the fields of the action that waits for the confirmation, without secrets.
+func (v *Visit) pendingFields() []desk.Hidden {
 	form, err := v.FormParams()
 	if err != nil {
 		return nil
 	}
-	var kept []desk.Hidden
+	var hidden []desk.Hidden
 	for name, values := range form {
 		if name == formField || name == "offer" || name == "credential" || strings.HasPrefix(name, confirmPrefix) {
 			continue
 		}
 		for _, value := range values {
-			if len(kept) < maxKept && !isSecret(name, value) {
-				kept = append(kept, desk.Hidden{Name: name, Value: value})
+			if len(hidden) < maxPendingFields && !isSecret(name, value) {
+				hidden = append(hidden, desk.Hidden{Name: name, Value: value})
 			}
 		}
 	}
-	return kept
+	return hidden
 }
 
 // confirmPassword confirms the sign-in with a password and a code.
 func (v *Visit) confirmPassword() error {
-	return v.confirmedBy(v.Accounts.StepUpPassword(v.Request().Context(), v.Account, v.Session, v.FormValue(confirmPrefix+"password"), v.FormValue(confirmPrefix+"code")))
+	return v.afterConfirming(v.Accounts.StepUpPassword(v.Request().Context(), v.Account, v.Session, v.FormValue(confirmPrefix+"password"), v.FormValue(confirmPrefix+"code")))
 }
 
 // confirmOptions returns the options of the browser's call that confirms the sign-in with a passkey.
@@ -97,15 +98,15 @@ func (v *Visit) confirmOptions() error { return v.SendOptions(v.Accounts.OfferSt
 // confirmPasskey confirms the sign-in with a passkey.
 func (v *Visit) confirmPasskey() error {
 	offer, response := v.Credential()
-	return v.confirmedBy(v.Accounts.StepUpPasskey(v.Request().Context(), v.Session, offer, response))
+	return v.afterConfirming(v.Accounts.StepUpPasskey(v.Request().Context(), v.Session, offer, response))
 }
 
-// confirmedBy leads to the page or the action that waited for the confirmation. The status 307 makes
-// the browser send the form again, to the action.
-func (v *Visit) confirmedBy(err error) error {
-	next, posts := v.LocalPath(v.FormValue(confirmPrefix+"next")), v.FormValue(confirmPrefix+"post") != ""
-	if v.Known(err) {
-		return v.showConfirm(v.RetryAfter(err), next, posts, err)
+// afterConfirming redirects to the page or the action that waited for the confirmation. The status 307 makes
+// the browser send the form again, to the action. If the confirmation failed with err, the page shows the problem.
+func (v *Visit) afterConfirming(err error) error {
+	next, isPost := v.LocalPath(v.FormValue(confirmPrefix+"next")), v.FormValue(confirmPrefix+"post") != ""
+	if v.IsShownInForm(err) {
+		return v.showConfirm(v.RetryAfter(err), next, isPost, err)
 	}
 	if err != nil {
 		return err
@@ -115,7 +116,7 @@ func (v *Visit) confirmedBy(err error) error {
 	switch {
 	case parseErr != nil || !strings.HasPrefix(u.Path, root):
 		return v.Redirect(http.StatusSeeOther, v.Below(""))
-	case posts:
+	case isPost:
 		return v.Redirect(http.StatusTemporaryRedirect, next)
 	}
 	return v.Redirect(http.StatusSeeOther, next)

@@ -8,7 +8,7 @@ import (
 	"chequer/views/desk"
 )
 
-// deliveryNames are the texts and the symbols of the states of a delivery.
+// deliveryNames maps the states of a delivery to the keys of their texts and to their symbols.
 var deliveryNames = map[merchant.DeliveryState]struct{ text, shape string }{
 	merchant.DeliveryPending: {"desk.delivery.pending", "wait"},
 	merchant.DeliveryDone:    {"desk.delivery.done", "ok"},

@@ -24,8 +24,8 @@ func IsNotFound(err error) bool {
 
 // statusOf returns the HTTP status of the answer for an error.
 func statusOf(err error) int {
-	if answer, ok := errors.AsType[*echo.HTTPError](err); ok {
-		return answer.Code
+	if httpErr, ok := errors.AsType[*echo.HTTPError](err); ok {
+		return httpErr.Code
 	}
 	if _, refused := errors.AsType[*refusal](err); refused {
 		return http.StatusForbidden
@@ -55,13 +55,13 @@ func (s *Site) fail(err error, c echo.Context) {
 	if status >= http.StatusInternalServerError {
 		s.Log.ErrorContext(ctx, "desk failed", "route", c.Path(), "error", err)
 	}
-	if err := v.answer(err, status); err != nil {
+	if err := v.answerError(err, status); err != nil {
 		s.Log.ErrorContext(ctx, "error page of the desk failed", "error", err)
 	}
 }
 
-// answer answers a request that failed.
-func (v *Visit) answer(err error, status int) error {
+// answerError answers a request that failed.
+func (v *Visit) answerError(err error, status int) error {
 	if v.wantsJSON() {
 		return v.JSON(status, passkeyFault{v.faultText(err, status)})
 	}
@@ -70,7 +70,7 @@ func (v *Visit) answer(err error, status int) error {
 	}
 	switch {
 	case errors.Is(err, ErrSignedOut):
-		return v.toSignIn()
+		return v.redirectToSignIn()
 	case errors.Is(err, errConfirm):
 		return v.askToConfirm()
 	}
@@ -81,8 +81,8 @@ func (v *Visit) answer(err error, status int) error {
 	return v.Show(status, desk.FaultPage(page))
 }
 
-// faults are the keys of the heading and the text of a status.
-var faults = map[int][2]string{
+// faults maps statuses to the keys of the heading and the text of their error pages.
+var faults = map[int]struct{ heading, text string }{
 	http.StatusNotFound:              {"desk.fault.missing", "desk.fault.missing.text"},
 	http.StatusForbidden:             {"desk.fault.foreign", "desk.fault.foreign.text"},
 	http.StatusMethodNotAllowed:      {"desk.fault.missing", "desk.fault.missing.text"},
@@ -95,8 +95,8 @@ func (v *Visit) faultHeading(err error, status int) string {
 	if errors.Is(err, errInsecure) || errors.Is(err, errInsecureAddress) {
 		return v.Text("desk.fault.insecure")
 	}
-	if words, ok := faults[status]; ok {
-		return v.Text(words[0])
+	if texts, ok := faults[status]; ok {
+		return v.Text(texts.heading)
 	}
 	return v.Text("desk.fault.broken")
 }
@@ -113,8 +113,8 @@ func (v *Visit) faultText(err error, status int) string {
 	if problem := v.Problem(err); problem != "" {
 		return problem
 	}
-	if words, ok := faults[status]; ok {
-		return v.Text(words[1])
+	if texts, ok := faults[status]; ok {
+		return v.Text(texts.text)
 	}
 	return v.Text("desk.fault.broken.text")
 }
@@ -134,7 +134,7 @@ var problems = []struct {
 	{account.ErrLastOwner, "desk.problem.last.owner"},
 }
 
-// Problem returns the text of an error that the form shows above its fields; "" if it is not one.
+// Problem returns the text of an error that a form shows above its fields; "" for any other error.
 func (v *Visit) Problem(err error) string {
 	if wait, ok := errors.AsType[*account.WaitError](err); ok {
 		return v.Words.Count("desk.problem.wait", wait.Seconds())
@@ -147,10 +147,10 @@ func (v *Visit) Problem(err error) string {
 	return ""
 }
 
-// fieldNames are the keys of the names of fields, as the message of a *account.FieldError begins.
+// fieldNames are the keys of the texts that name a field and state the fault of a *account.FieldError.
 var fieldNames = map[string]string{"name": "desk.field.name", "password": "desk.field.password", "role": "desk.field.role"}
 
-// FieldProblem returns the text of an error about a field; "" if the error is about another one.
+// FieldProblem returns the text of an error about a field; "" if the error is not about this field.
 func (v *Visit) FieldProblem(err error, field string) string {
 	if wrong, ok := errors.AsType[*account.FieldError](err); ok && wrong.Field == field {
 		return v.Text(fieldNames[field], "Fault", wrong.Fault)
@@ -158,13 +158,13 @@ func (v *Visit) FieldProblem(err error, field string) string {
 	return ""
 }
 
-// Known reports whether a form shows the error, so that it is answered with the form.
-func (v *Visit) Known(err error) bool {
-	_, field := errors.AsType[*account.FieldError](err)
-	return field || v.Problem(err) != ""
+// IsShownInForm reports whether a form shows the error: the answer is then the form with the error.
+func (v *Visit) IsShownInForm(err error) bool {
+	_, isField := errors.AsType[*account.FieldError](err)
+	return isField || v.Problem(err) != ""
 }
 
-// refuse answers with the page that names the accounts that may act.
+// refuse answers with the page that says which accounts have the missing permission.
 func (v *Visit) refuse(r *refusal) error {
 	team, err := v.Accounts.Team(v.Request().Context())
 	if err != nil {
@@ -174,10 +174,10 @@ func (v *Visit) refuse(r *refusal) error {
 	for _, a := range team {
 		byRole[a.Role(v.Shop.ID)] = append(byRole[a.Role(v.Shop.ID)], a.Name)
 	}
-	var who []string
+	var holders []string
 	for _, role := range r.needs.Holders() {
 		if len(byRole[role]) > 0 {
-			who = append(who, v.Text("desk.refused.role", "Role", v.RoleName(role), "Names", strings.Join(byRole[role], ", ")))
+			holders = append(holders, v.Text("desk.refused.role", "Role", v.RoleName(role), "Names", strings.Join(byRole[role], ", ")))
 		}
 	}
 	f, err := v.Frame(v.Text("desk.refused"), "")
@@ -189,13 +189,13 @@ func (v *Visit) refuse(r *refusal) error {
 		subject = v.Text(id)
 	}
 	return v.Show(http.StatusForbidden, desk.RefusalPage(desk.Refusal{
-		Frame: f, Heading: v.Text("desk.refused"), Intro: v.Text("desk.refused.text", "Subject", subject, "Accounts", strings.Join(who, "; ")),
+		Frame: f, Heading: v.Text("desk.refused"), Intro: v.Text("desk.refused.text", "Subject", subject, "Accounts", strings.Join(holders, "; ")),
 		Back: views.Link{Text: v.Text("desk.fault.home"), URL: v.Below("")},
 	}))
 }
 
-// toSignIn leads to the sign-in, and back to the page that was asked for.
-func (v *Visit) toSignIn() error {
+// redirectToSignIn redirects to the sign-in, which then leads back to the requested page.
+func (v *Visit) redirectToSignIn() error {
 	address := v.Address("/desk/signin")
 	if next := v.LocalPath(v.Request().URL.RequestURI()); isSafe(v.Request()) && next != "" {
 		address += "?next=" + url.QueryEscape(next)
@@ -203,7 +203,8 @@ func (v *Visit) toSignIn() error {
 	return v.Redirect(http.StatusSeeOther, address)
 }
 
-// RetryAfter sets the Retry-After header of an answer to too many attempts, and returns its status.
+// RetryAfter returns the status of the answer with a form that shows err. If err is an *account.WaitError, the status is
+// 429, and RetryAfter sets the Retry-After header.
 func (v *Visit) RetryAfter(err error) int {
 	wait, ok := errors.AsType[*account.WaitError](err)
 	if !ok {

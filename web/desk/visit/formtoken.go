@@ -11,17 +11,17 @@ import (
 // formToken proves that a form is from a page of a session.
 type formToken [sha256.Size]byte
 
-// formTokenOf returns the form token of a session.
-func formTokenOf(sessionToken string) (t formToken) {
+// newFormToken returns the form token of a session: an HMAC under the session token.
+func newFormToken(sessionToken string) (t formToken) {
 	mac := hmac.New(sha256.New, []byte(sessionToken))
 	mac.Write([]byte("desk form"))
 	mac.Sum(t[:0])
 	return t
 }
 
-// masked returns the token as a page's forms send it: a random mask, and the token under the mask. It is
-// different in every page. So the sizes of compressed pages do not reveal the token (BREACH), and a page that is
-// sent twice can be told from two pages.
+// masked returns the token as the forms of a page send it: a random mask, and the token XORed with the mask. It is
+// different in every page, so that the sizes of compressed pages do not reveal the token (BREACH), and so that it
+// identifies the page, see pageID.
 func (t formToken) masked() string {
 	var text [2 * sha256.Size]byte
 	mask := text[:sha256.Size]

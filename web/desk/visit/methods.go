@@ -13,8 +13,8 @@ import (
 // MethodsField is the name of the choice of payment methods in errors.
 const MethodsField = "payment_methods"
 
-// MethodCodes returns the payment methods that a form offers: those of the mode, and chosen ones that the
-// server does not offer now.
+// MethodCodes returns the codes of the payment methods that a form offers: those that the server offers in the mode,
+// and the chosen ones that it does not offer now.
 func (v *Visit) MethodCodes(mode merchant.Mode, chosen merchant.Methods) []string {
 	codes := v.Invoices.MethodCodes(invoice.Mode(mode))
 	for _, code := range chosen.Codes() {
@@ -47,7 +47,7 @@ func PositionNames(codes []string) []string {
 // ChosenMethods returns the payment methods that have a position, in the order of their positions. The
 // error is a *merchant.FieldError.
 func ChosenMethods(values map[string]string, codes []string) ([]string, error) {
-	at := map[string]int{}
+	positions := map[string]int{}
 	chosen := []string{}
 	for _, code := range codes {
 		text := values[positionName(code)]
@@ -58,15 +58,15 @@ func ChosenMethods(values map[string]string, codes []string) ([]string, error) {
 		if err != nil {
 			return nil, &merchant.FieldError{Field: MethodsField, Fault: "must have positions of the list"}
 		}
-		at[code] = n
+		positions[code] = n
 		chosen = append(chosen, code)
 	}
-	slices.SortStableFunc(chosen, func(a, b string) int { return at[a] - at[b] })
+	slices.SortStableFunc(chosen, func(a, b string) int { return positions[a] - positions[b] })
 	return chosen, nil
 }
 
-// MethodChoices returns a list of positions for each payment method, with the values of a form. fault returns the
-// error of the field with a name and a label.
+// MethodChoices returns a list of positions to choose from for each payment method, with the values of a form. fault
+// returns the error of the field with a name and a label.
 func (v *Visit) MethodChoices(mode merchant.Mode, codes []string, values map[string]string, fault func(name, label string) string) []desk.Choice {
 	choices := make([]desk.Choice, len(codes))
 	for i, code := range codes {

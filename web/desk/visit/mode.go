@@ -6,10 +6,10 @@ import (
 	"chequer/views/desk"
 )
 
-// Test reports whether the query of the page selects test data. Without a selection the data is live.
-func (v *Visit) Test() bool { return v.QueryParam("mode") == "test" }
+// IsTest reports whether the query of the page selects test mode. Without a selection the page is in live mode.
+func (v *Visit) IsTest() bool { return v.QueryParam("mode") == "test" }
 
-// BelowIn returns the address of a path below the shop, which may have a query, for live or test data.
+// BelowIn returns the address of a path below the shop, which may have a query, in test mode or in live mode.
 func (v *Visit) BelowIn(path string, test bool) string {
 	switch {
 	case !test:
@@ -20,8 +20,8 @@ func (v *Visit) BelowIn(path string, test bool) string {
 	return v.Below(path + "?mode=test")
 }
 
-// FrameIn returns the frame of a page that exists for live and for test data. Place is the path of its place, and
-// path its own.
+// FrameIn returns the frame of a page that exists in live and in test mode. place is the path of the page's place in the
+// side bar, and path the path of the page itself.
 func (v *Visit) FrameIn(title, place, path string, test bool) (desk.Frame, error) {
 	f, err := v.Frame(title, place)
 	f.Test, f.LiveURL, f.TestURL = test, v.BelowIn(path, false), v.BelowIn(path, true)

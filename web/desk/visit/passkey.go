@@ -19,12 +19,12 @@ type passkeyFault struct {
 	Error string `json:"error"`
 }
 
-// SendOptions answers the script with the options of a ceremony.
+// SendOptions answers the script with the options of a WebAuthn ceremony, or with the error if forms show it.
 func (v *Visit) SendOptions(options []byte, offer string, err error) error {
 	switch {
 	case err == nil:
 		return v.JSON(http.StatusOK, passkeyOptions{options, offer})
-	case v.Known(err):
+	case v.IsShownInForm(err):
 		text := v.Problem(err)
 		for _, field := range []string{"name", "password", "role"} {
 			text += v.FieldProblem(err, field)
@@ -39,8 +39,8 @@ func (v *Visit) Credential() (offer string, response []byte) {
 	return v.FormValue("offer"), []byte(v.FormValue("credential"))
 }
 
-// Passkey returns the form that asks the browser for a passkey; the empty form if browsers allow no
-// passkeys at the site.
+// Passkey returns p with the fields that all forms for a passkey share; the empty form if browsers allow no passkeys at
+// the site.
 func (v *Visit) Passkey(p desk.Passkey) desk.Passkey {
 	if !v.Accounts.HasPasskeys() {
 		return desk.Passkey{}

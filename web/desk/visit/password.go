@@ -8,15 +8,16 @@ import (
 	"chequer/views/desk"
 )
 
-// ShownOffer returns the prepared password that the form carries. Seed, address and recovery codes are
-// only shown again; the sealed part decides.
+// ShownOffer returns the prepared password in the fields of the form. Only Sealed is trusted. The seed, the address and
+// the recovery codes are used to show the page again.
 func (v *Visit) ShownOffer() account.PasswordOffer {
 	return account.PasswordOffer{
 		Sealed: v.FormValue("offer"), Seed: v.FormValue("seed"), URI: v.FormValue("uri"), Codes: strings.Fields(v.FormValue("codes")),
 	}
 }
 
-// ShowCodes shows the secret of an authenticator app and the recovery codes, and asks for a code.
+// ShowCodes shows the secret of an authenticator app and the recovery codes, and asks for a code of the app. more are
+// further hidden fields of the form.
 func (v *Visit) ShowCodes(status int, o account.PasswordOffer, action string, problem error, more ...desk.Hidden) error {
 	qr, err := views.NewQR(o.URI)
 	if err != nil {

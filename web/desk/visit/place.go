@@ -31,7 +31,8 @@ const ShopPath = "/shop"
 // SetupPath is the path of the second step of the first run.
 const SetupPath = "/setup"
 
-// places returns the places of the side bar that the account may see.
+// places returns the places that the account may see: the links of the side bar. current is the path of the place of the
+// page.
 func (v *Visit) places(current string) ([]desk.Place, error) {
 	cases, err := v.openCases()
 	if err != nil {
@@ -48,12 +49,12 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 		{ReportsPath, "desk.reports", "reports", "r", v.May(account.Export)},
 		{"/wallets", "desk.wallets", "wallets", "w", v.May(account.ViewWallets)},
 		{KeysPath, "desk.developers", "developers", "d", v.May(account.ManageKeys)},
-		{v.Settings(), "desk.settings", "settings", "t", v.Settings() != ""},
+		{v.SettingsPath(), "desk.settings", "settings", "t", v.SettingsPath() != ""},
 		{"/health", "desk.health", "health", "h", v.May(account.ViewHealth)},
 	}
 	var places []desk.Place
 	for _, p := range all {
-		if p.visible && (v.Shop.ID != allShops || slices.Contains(placesOfAll, p.path)) {
+		if p.visible && (v.Shop.ID != allShops || slices.Contains(placesOfAllShops, p.path)) {
 			place := desk.Place{Text: v.Text(p.text), URL: v.Below(p.path), Icon: p.icon, Key: p.key, Current: p.path == current}
 			if p.path == AttentionPath {
 				place.Count = cases
@@ -64,8 +65,9 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 	return places, nil
 }
 
-// Place returns the address of the place or the page of the settings with a name; "" if the account sees none.
-func (v *Visit) Place(name string) (string, error) {
+// FindPlace returns the address of the place or of the page of the settings whose name is the given one, in upper or
+// lower case; "" if the account sees none.
+func (v *Visit) FindPlace(name string) (string, error) {
 	places, err := v.places("")
 	if err != nil {
 		return "", err
@@ -75,7 +77,7 @@ func (v *Visit) Place(name string) (string, error) {
 			return p.URL, nil
 		}
 	}
-	for _, tab := range v.Tabs("") {
+	for _, tab := range v.SettingsTabs("") {
 		if strings.EqualFold(tab.Text, name) {
 			return tab.URL, nil
 		}
@@ -86,11 +88,11 @@ func (v *Visit) Place(name string) (string, error) {
 	return "", nil
 }
 
-// placesOfAll are the places that show all shops together.
-var placesOfAll = []string{HomePath, AttentionPath, ReportsPath}
+// placesOfAllShops are the places that show all shops together.
+var placesOfAllShops = []string{HomePath, AttentionPath, ReportsPath}
 
-// Settings returns the first page of the settings that the account may see; "" if there is none.
-func (v *Visit) Settings() string {
+// SettingsPath returns the path of the first page of the settings that the account may see; "" if there is none.
+func (v *Visit) SettingsPath() string {
 	switch {
 	case v.May(account.Configure):
 		return "/theme"
@@ -102,8 +104,8 @@ func (v *Visit) Settings() string {
 	return ""
 }
 
-// Tabs returns the pages of the settings that the account may see.
-func (v *Visit) Tabs(current string) []desk.Tab {
+// SettingsTabs returns the pages of the settings that the account may see.
+func (v *Visit) SettingsTabs(current string) []desk.Tab {
 	var tabs []desk.Tab
 	if v.May(account.Configure) {
 		tabs = append(tabs, desk.Tab{Text: v.Text("desk.theme"), URL: v.Below("/theme"), Current: current == "/theme"})
@@ -124,8 +126,8 @@ func (v *Visit) Tabs(current string) []desk.Tab {
 	return tabs
 }
 
-// searches reports whether the account may search payments.
-func (v *Visit) searches() bool { return v.Shop.ID != allShops && v.May(account.ViewPayments) }
+// maySearch reports whether the account may search payments.
+func (v *Visit) maySearch() bool { return v.Shop.ID != allShops && v.May(account.ViewPayments) }
 
 // roleNames are the keys of the names of roles.
 var roleNames = map[account.Role]string{
@@ -141,7 +143,7 @@ func (v *Visit) RoleName(r account.Role) string {
 	return ""
 }
 
-// permissionNames are the keys of the names of permissions, as the page of a refusal begins with them.
+// permissionNames are the keys of the texts for permissions with which a sentence of the page of a refusal begins.
 var permissionNames = map[account.Permission]string{
 	account.ViewPayments:   "desk.may.payments",
 	account.ManageAccounts: "desk.may.accounts",
@@ -160,7 +162,7 @@ var permissionNames = map[account.Permission]string{
 	account.RemoveNotes:    "desk.may.notes",
 }
 
-// openCases returns the number of live invoices that wait for a decision, as the places show it; "" if
+// openCases returns the number of live invoices that wait for a decision, as the side bar shows it; "" if
 // there is none or the account may not decide.
 func (v *Visit) openCases() (string, error) {
 	if !v.May(account.Decide) {

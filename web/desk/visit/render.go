@@ -18,7 +18,7 @@ import (
 	"chequer/views/desk"
 )
 
-// Show writes a page. It renders the whole page first, so that an error never leaves half a page.
+// Show writes a page. It renders the whole page first, so that after an error no part of the page is sent.
 func (v *Visit) Show(status int, page templ.Component) error {
 	var b bytes.Buffer
 	if err := page.Render(v.Request().Context(), &b); err != nil {
@@ -56,7 +56,7 @@ func (v *Visit) BareFrame(title string) desk.BareFrame {
 	return desk.BareFrame{Document: v.document(title), Host: v.Accounts.Site.Host}
 }
 
-// Frame returns the frame of a page of the shop. Place is the path of its place below the shop.
+// Frame returns the frame of a page of the shop. place is the path of the page's place in the side bar, below the shop.
 func (v *Visit) Frame(title, place string) (desk.Frame, error) {
 	places, err := v.places(place)
 	if err != nil {
@@ -66,7 +66,7 @@ func (v *Visit) Frame(title, place string) (desk.Frame, error) {
 		Document: v.document(title), Name: v.Account.Name, Role: v.RoleName(v.Account.Role(v.Shop.ID)),
 		Account: v.Below("/account"), SignOut: v.Address("/desk/signout"), Zone: v.Text("desk.zone.shown", "Zone", zone.Label(v.Zone(), v.Now())), Places: places, Notice: v.notice(), Stream: v.streamURL,
 	}
-	if v.searches() {
+	if v.maySearch() {
 		f.Search = v.Below("/payments")
 	}
 	if f.Shops, err = v.shopLinks(); err != nil {
@@ -87,19 +87,19 @@ func (v *Visit) Frame(title, place string) (desk.Frame, error) {
 // payments of several.
 func (v *Visit) shopLinks() ([]views.Link, error) {
 	var links []views.Link
-	seen := 0
+	viewable := 0
 	for _, id := range v.Account.Shops() {
 		m, err := v.Merchants.Merchant(v.Request().Context(), id)
 		if err != nil {
 			return nil, err
 		}
 		if v.Account.Allows(id, account.ViewPayments) != account.Denied {
-			seen++
+			viewable++
 		}
 		links = append(links, views.Link{Text: m.Name, URL: v.Address("/desk/" + url.PathEscape(id))})
 	}
 	slices.SortStableFunc(links, func(a, b views.Link) int { return strings.Compare(a.Text, b.Text) })
-	if seen > 1 {
+	if viewable > 1 {
 		links = append(links, views.Link{Text: v.Text("desk.all"), URL: v.Address(AllShopsPath)})
 	}
 	return links, nil
@@ -121,7 +121,8 @@ func (v *Visit) Below(path string) string {
 	return v.Address("/desk/" + url.PathEscape(v.Shop.ID) + path)
 }
 
-// notices are the results of actions that the page after a redirect shows, by their name in the query.
+// notices maps the results of actions, which Done puts into the query of a redirect, to the keys of the texts that the
+// next page shows.
 var notices = map[string]string{
 	"joined":         "desk.notice.joined",
 	"added":          "desk.notice.added",
@@ -181,7 +182,7 @@ var notices = map[string]string{
 	"shop-created":    "desk.notice.shop.created",
 }
 
-// notice returns the result of the action that led to the page; "" if there was none.
+// notice returns the text about the result of the action that redirected to the page; "" if there was none.
 func (v *Visit) notice() string {
 	if n, err := strconv.Atoi(v.QueryParam("count")); err == nil && n >= 0 && v.QueryParam("done") == "retried" {
 		return v.Words.Count("desk.notice.retried", n)
@@ -192,7 +193,7 @@ func (v *Visit) notice() string {
 	return ""
 }
 
-// Done redirects to a page after an action, which shows its result.
+// Done redirects to a page after an action. The page shows the notice about the result.
 func (v *Visit) Done(address, result string) error {
 	separator := "?"
 	if strings.Contains(address, "?") {

@@ -28,7 +28,7 @@ func Pages[P any](wrap func(*Visit) P) func(handle func(P) error) func(*Visit) e
 	}
 }
 
-// Needs of routes that no permission of a role guards.
+// Values of Route.Needs for routes that need no permission of a role.
 const (
 	Public account.Permission = ""       // anyone
 	Member account.Permission = "member" // every account with a role in the shop
@@ -52,7 +52,7 @@ var (
 // Refuse returns the error for an account that does not have a permission.
 func Refuse(p account.Permission) error { return &refusal{p} }
 
-// serve returns the handler of a route. It is the only place that admits a request.
+// serve returns the handler of a route. No other function admits requests.
 func (s *Site) serve(r Route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		v := &Visit{Context: c, Site: s}
@@ -72,7 +72,8 @@ func (s *Site) serve(r Route) echo.HandlerFunc {
 	}
 }
 
-// wantsJSON reports whether a script sent the request. It may ask for the options of a passkey several times.
+// wantsJSON reports whether a script sent the request, for the options of a passkey. Repeated requests of this kind get
+// new options, so they are not handled as repeated forms.
 func (v *Visit) wantsJSON() bool { return v.Request().Header.Get("Accept") == echo.MIMEApplicationJSON }
 
 // visitKey is the key of the visit in an echo.Context, for the error handler.
@@ -96,10 +97,10 @@ func (v *Visit) enter(r Route) error {
 	if err != nil {
 		return err
 	}
-	v.token = formTokenOf(token)
+	v.token = newFormToken(token)
 	v.SetRequest(v.Request().WithContext(audit.With(ctx, v.Accounts.Actor(v.Account, v.Session))))
 	if r.AllShops {
-		return v.enterAll()
+		return v.enterAllShops()
 	}
 	if v.Account.Role(v.Param("shop")) == "" {
 		return echo.ErrNotFound // also for shops that do not exist
@@ -114,7 +115,7 @@ func (v *Visit) admit(r Route) error {
 	if !isSafe(v.Request()) && !v.token.isIn(v.Request().PostFormValue(formField)) {
 		return errCrossSite
 	}
-	if r.Needs == Member || viewing(r) && v.May(r.Needs) {
+	if r.Needs == Member || isViewing(r) && v.May(r.Needs) {
 		return nil
 	}
 	return v.Require(r.Needs)
@@ -126,7 +127,7 @@ func (v *Visit) Require(p account.Permission) error {
 		if v.May(p) {
 			return nil
 		}
-		v.Shop, v.shops = v.shops[0], nil // the page of the refusal is that of a shop
+		v.Shop, v.shops = v.shops[0], nil // the page of the refusal is a page of one shop
 	}
 	switch grant := v.Account.Allows(v.Shop.ID, p); {
 	case grant == account.Allowed, grant == account.StepUp && v.Session.SteppedUp(v.Now()):
@@ -137,9 +138,9 @@ func (v *Visit) Require(p account.Permission) error {
 	return &refusal{p}
 }
 
-// viewing reports whether a route only shows accounts, keys or shops. Such a page needs the permission, but no confirmed
-// sign-in. For any other permission, a page needs the confirmed sign-in if the permission does.
-func viewing(r Route) bool {
+// isViewing reports whether a route only shows accounts, keys or shops. Such a page needs the permission, but no confirmed
+// sign-in. Any other page needs a confirmed sign-in if its permission does.
+func isViewing(r Route) bool {
 	return r.Method == http.MethodGet && (r.Needs == account.ManageAccounts || r.Needs == account.ManageKeys || r.Needs == account.ManageShops)
 }
 

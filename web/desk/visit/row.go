@@ -6,11 +6,12 @@ import (
 	"chequer/views/desk"
 )
 
-// Row returns an invoice as a row of the list.
-func (v *Visit) Row(s invoice.Summary) desk.PaymentRow {
+// PaymentRow returns an invoice as a row of a list. Its method is that of the payment or, before one counts, of the
+// first received amount.
+func (v *Visit) PaymentRow(s invoice.Summary) desk.PaymentRow {
 	row := desk.PaymentRow{
-		Name: v.NameOf(s.OrderID, s.ID), URL: v.Below("/payments/" + s.ID), Description: s.Description,
-		State: v.StateOf(s),
+		Name: v.InvoiceName(s.OrderID, s.ID), URL: v.Below("/payments/" + s.ID), Description: s.Description,
+		State: v.InvoiceState(s),
 		Time:  wire.Time(s.CreatedAt), At: v.Clock(s.CreatedAt), Amount: v.Fiat(s.Price),
 	}
 	code := s.PaidAsset
@@ -36,7 +37,7 @@ func (v *Visit) AssetName(mode invoice.Mode, code string) (name, network string)
 	return a.Name, ""
 }
 
-// Copying returns the button that copies the text of the element with an id.
-func (v *Visit) Copying(id string) desk.Copy {
+// CopyButton returns the button that copies the text of the element with an id.
+func (v *Visit) CopyButton(id string) desk.Copy {
 	return desk.Copy{ID: id, Text: v.Text("desk.copy"), Done: v.Text("desk.copied"), Fail: v.Text("desk.copy.failed")}
 }

@@ -82,7 +82,7 @@ func hostOf(host string) string {
 func isSafe(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // sameOrigin refuses forms that pages of another site send. A form needs one of the two headers that
-// name its site: every browser with passkeys sends both.
+// name its site. Every browser that supports passkeys sends both.
 func (s *Site) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -98,8 +98,8 @@ func (s *Site) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// wellFormed answers 404 if the path is not valid UTF-8 or contains NUL, which PostgreSQL does not accept.
-func wellFormed(next echo.HandlerFunc) echo.HandlerFunc {
+// refuseMalformedPath answers 404 if the path is not valid UTF-8 or contains NUL, which PostgreSQL does not accept.
+func refuseMalformedPath(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !IsText(c.Request().URL.Path) {
 			return echo.ErrNotFound

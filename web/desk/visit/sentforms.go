@@ -20,8 +20,8 @@ import (
 const formField = "form"
 
 const (
-	// keptAnswer is the time for which a form that is sent again gets the answer to the first.
-	keptAnswer = 10 * time.Minute
+	// answerTTL is the time for which a form that is sent again gets the answer to its first submission.
+	answerTTL = 10 * time.Minute
 	// maxAnswers bounds the number of kept answers.
 	maxAnswers = 256
 	// maxAnswer is the size in bytes up to which an answer is kept.
@@ -29,27 +29,27 @@ const (
 )
 
 // sentForms keeps the answers to the forms that were sent to this process. A second click on a button and a
-// reload of an answer send the same form again: it has no second effect and gets the same answer, which may contain
-// a secret that is shown only once. It is safe for
-// concurrent use.
+// reload of an answer send the same form again. The second submission has no effect and gets the same answer, which
+// may contain a secret that is shown only once. It is safe for concurrent use.
 type sentForms struct {
 	mu      sync.Mutex
-	answers map[pageID]*answer // the last one of each page
+	answers map[pageID]*answer // the last answer of each page
 }
 
-// pageID identifies an action of a page: the masked form token is another one in every page.
+// pageID identifies an action of a page that was loaded once. It is a hash of the masked form token, which is different
+// in every page.
 type pageID [sha256.Size]byte
 
-// pageOf returns the identity of the page that sends a request, and of its action.
-func pageOf(v *Visit) pageID {
+// newPageID returns the ID of the page that sends a request, and of its action.
+func newPageID(v *Visit) pageID {
 	return sha256.Sum256([]byte(v.Session.Hash + "\n" + v.Request().URL.RequestURI() + "\n" + v.FormValue(formField)))
 }
 
 // formID identifies the values and files of a form.
 type formID [sha256.Size]byte
 
-// formIDOf returns the identity of the form that a request sends.
-func formIDOf(v *Visit) (formID, error) {
+// newFormID returns the identity of the form that a request sends.
+func newFormID(v *Visit) (formID, error) {
 	form, err := v.FormParams()
 	if err != nil {
 		return formID{}, err
@@ -84,28 +84,29 @@ func hashFiles(hash io.Writer, form *multipart.Form) error {
 	return nil
 }
 
-// answer is the answer to a form. Its other fields are set when done is closed.
+// answer is the answer to a form. The fields below done are set when done is closed.
 type answer struct {
 	form   formID
-	at     time.Time
+	at     time.Time // when the form was sent
 	done   chan struct{}
-	kept   bool // whether the form succeeded and its answer is short enough
+	kept   bool // the form succeeded and its answer is short enough
 	status int
 	header http.Header
 	body   []byte
 }
 
-// keptHeaders are the headers of an answer that its repetition has as well.
+// keptHeaders are the names of the headers of an answer that are kept with it.
 var keptHeaders = []string{echo.HeaderLocation, echo.HeaderContentType, echo.HeaderContentDisposition}
 
 // handle calls the handler for a form, or repeats the answer if the form was sent before and succeeded. While the same
-// form is handled, it waits. The work for a form goes on if the browser leaves, as it does for a second click.
+// form is being handled, it waits. A handler is not cancelled when the browser closes the connection, which it also does
+// on a second click.
 func (s *sentForms) handle(v *Visit, handle func(*Visit) error) error {
-	form, err := formIDOf(v)
+	form, err := newFormID(v)
 	if err != nil {
 		return err
 	}
-	page, ctx := pageOf(v), v.Request().Context()
+	page, ctx := newPageID(v), v.Request().Context()
 	for {
 		a, isFirst := s.begin(page, form, v.Now())
 		if isFirst {
@@ -124,11 +125,12 @@ func (s *sentForms) handle(v *Visit, handle func(*Visit) error) error {
 	}
 }
 
-// browserKey is the key of the context that ends when the browser leaves.
+// browserKey is the key of the context that ends when the browser closes the connection.
 type browserKey struct{}
 
-// Browser returns the context of the request, which ends when the browser leaves. That of the work for a form does not.
-func (v *Visit) Browser() context.Context {
+// BrowserContext returns the context that ends when the browser closes the connection. While a form is handled, the
+// context of the request does not end then.
+func (v *Visit) BrowserContext() context.Context {
 	ctx := v.Request().Context()
 	if browser, ok := ctx.Value(browserKey{}).(context.Context); ok {
 		return browser
@@ -136,12 +138,12 @@ func (v *Visit) Browser() context.Context {
 	return ctx
 }
 
-// begin returns the answer to a form, and reports whether the caller must handle the form. A form with other values
-// replaces the one that the page sent before: sent again after it, that one is no repetition.
+// begin returns the answer to a form, and reports whether the caller must handle the form. Only the last form of a page
+// is known: if the page sends a form with other values and then the first form again, both are handled.
 func (s *sentForms) begin(page pageID, form formID, now time.Time) (a *answer, isFirst bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a = s.answers[page]; a != nil && a.form == form && now.Sub(a.at).Abs() < keptAnswer {
+	if a = s.answers[page]; a != nil && a.form == form && now.Sub(a.at).Abs() < answerTTL {
 		return a, false
 	}
 	s.makeRoom(now)
@@ -150,11 +152,11 @@ func (s *sentForms) begin(page pageID, form formID, now time.Time) (a *answer, i
 	return a, true
 }
 
-// makeRoom removes the answers that are too old, and the oldest one if there are still too many.
+// makeRoom removes the answers that are older than answerTTL, and the oldest answer if there are still maxAnswers.
 func (s *sentForms) makeRoom(now time.Time) {
 	var oldest pageID
 	for id, a := range s.answers {
-		if now.Sub(a.at).Abs() >= keptAnswer {
+		if now.Sub(a.at).Abs() >= answerTTL {
 			delete(s.answers, id)
 		} else if o := s.answers[oldest]; o == nil || a.at.Before(o.at) {
 			oldest = id

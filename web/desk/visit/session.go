@@ -15,6 +15,7 @@ func (s *Site) cookieName() string {
 	return "desk"
 }
 
+// cookie returns the cookie of a session. maxAge is in seconds; a negative value makes the browser delete the cookie.
 func (s *Site) cookie(token string, maxAge int) *http.Cookie {
 	return &http.Cookie{
 		Name: s.cookieName(), Value: token, Path: "/", MaxAge: maxAge, Secure: s.Accounts.Site.Secure, HttpOnly: true,
@@ -25,10 +26,10 @@ func (s *Site) cookie(token string, maxAge int) *http.Cookie {
 // cookieAge is the time in seconds after which a browser forgets the cookie. The session ends earlier.
 const cookieAge = 14 * 24 * 60 * 60
 
-// SetSession starts the session of a sign-in in the browser.
+// SetSession sends the cookie of the session of a sign-in to the browser.
 func (v *Visit) SetSession(in account.SignedIn) { v.SetCookie(v.cookie(in.Token, cookieAge)) }
 
-// ForgetSession ends the session in the browser.
+// ForgetSession makes the browser delete the cookie of the session.
 func (v *Visit) ForgetSession() { v.SetCookie(v.cookie("", -1)) }
 
 // SessionToken returns the token of the request's session; "" if there is none.
@@ -40,8 +41,8 @@ func (v *Visit) SessionToken() string {
 	return cookie.Value
 }
 
-// Former returns the hash of the session that a sign-in replaces; "" if there is none.
-func (v *Visit) Former() string {
+// FormerSession returns the hash of the session that a sign-in replaces; "" if there is none.
+func (v *Visit) FormerSession() string {
 	if token := v.SessionToken(); token != "" {
 		return account.HashToken(token)
 	}

@@ -10,16 +10,16 @@ import (
 // Fiat returns an amount of money as pages show it.
 func (v *Visit) Fiat(a money.Amount) string { return v.Words.Fiat(a.String(), a.Currency().Code) }
 
-// NameOf returns the name of an invoice: its order, or its reference if it has none.
-func (v *Visit) NameOf(order, id string) string {
+// InvoiceName returns the name of an invoice: its order number or, if it has none, its reference.
+func (v *Visit) InvoiceName(order, id string) string {
 	if order != "" {
 		return order
 	}
 	return views.Reference(id)
 }
 
-// StateOf returns the state of an invoice, as text with a symbol.
-func (v *Visit) StateOf(s invoice.Summary) desk.State {
+// InvoiceState returns the state of an invoice, as text with a symbol.
+func (v *Visit) InvoiceState(s invoice.Summary) desk.State {
 	undecided := s.NeedsDecision()
 	switch {
 	case s.Has(invoice.WasReorged) && s.Status != invoice.Paid:
@@ -40,7 +40,7 @@ func (v *Visit) StateOf(s invoice.Summary) desk.State {
 	return v.plainState(s.Status)
 }
 
-// plainState returns the state of an invoice about which nothing is to be decided.
+// plainState returns the state of an invoice that needs no decision.
 func (v *Visit) plainState(s invoice.Status) desk.State {
 	switch s {
 	case invoice.Paid:
@@ -55,15 +55,15 @@ func (v *Visit) plainState(s invoice.Status) desk.State {
 	return desk.State{Text: v.Text("desk.state.waiting"), Shape: "wait"}
 }
 
-// Tally returns the numbers of the shop's invoices, or of all shops that of undecided invoices. It reads them once
-// for the frame and the page.
+// Tally returns the numbers of the shop's invoices. On a page of all shops it returns only the numbers of undecided and
+// of snoozed invoices. It reads the numbers once, because both the frame and the page show them.
 func (v *Visit) Tally(mode invoice.Mode) (invoice.Tally, error) {
 	if t, ok := v.tallies[mode]; ok {
 		return t, nil
 	}
 	read := func() (invoice.Tally, error) { return v.Invoices.Tally(v.Request().Context(), v.Shop.ID, mode) }
 	if v.Shop.ID == allShops {
-		read = func() (invoice.Tally, error) { return v.tallyOfAll(mode) }
+		read = func() (invoice.Tally, error) { return v.tallyOfAllShops(mode) }
 	}
 	t, err := read()
 	if err != nil {

@@ -19,14 +19,15 @@ import (
 const (
 	// streamPath is the path of the stream of changes below a shop.
 	streamPath = "/live"
-	// streamLifetime is the longest life of a stream. The browser of an open page connects again, which checks the
-	// session and the role again.
+	// streamLifetime is the longest life of a stream. A browser that still shows the page then connects again, and the
+	// session and the role are checked again.
 	streamLifetime = 10 * time.Minute
-	// heartbeat is the interval of the heartbeats, which keep proxies from closing a silent stream.
-	heartbeat = 20 * time.Second
-	// streamWriteTimeout is the time that a browser may take to accept a message.
+	// heartbeatInterval is the interval of the heartbeats, which keep proxies from closing a silent stream.
+	heartbeatInterval = 20 * time.Second
+	// streamWriteTimeout is the time that writing a message to a browser may take.
 	streamWriteTimeout = 30 * time.Second
-	// maxStreams bounds the streams of this process, and maxAccountStreams those of an account: one per open tab.
+	// maxStreams limits the open streams of this process, and maxAccountStreams those of an account, which has one per
+	// visible tab.
 	maxStreams        = 500
 	maxAccountStreams = 30
 )
@@ -62,15 +63,16 @@ func (s *openStreams) close(accountID string) {
 
 var streamRoutes = []Route{{Method: http.MethodGet, Path: "/desk/:shop" + streamPath, Needs: Member, Handle: (*Visit).stream}}
 
-// isBackground reports whether an open page makes the request to update itself.
+// isBackground reports whether an open page makes the request in order to update itself. Such a request does not
+// prolong the session.
 func (v *Visit) isBackground() bool {
 	return v.Path() == v.BasePath+streamRoutes[0].Path || v.Request().Header.Get("Desk-Update") != ""
 }
 
-// Live makes the page update itself when the shop has changed. It is called before the page's data are read, so that no
-// change is missed. Without JavaScript the page stays as it is. So does the answer to a form, because it has no address
-// from which it could be loaded again.
-func (v *Visit) Live() error {
+// FollowChanges makes the page update itself when the shop has changed. It must be called before the values of the page
+// are read, so that no change is missed. Without JavaScript the page does not update itself. FollowChanges does nothing
+// in an answer to a form, because such a page cannot be loaded again from its address.
+func (v *Visit) FollowChanges() error {
 	if !isSafe(v.Request()) {
 		return nil
 	}
@@ -103,13 +105,13 @@ func (v *Visit) stream() error {
 	header.Set("X-Accel-Buffering", "no")
 	for message := ": open\n\n"; ; {
 		if err := v.sendMessage(message); err != nil {
-			return nil //nolint:nilerr // the browser has left
+			return nil //nolint:nilerr // the browser has closed the connection
 		}
 		position, err := v.nextChange(ctx, seen)
 		switch {
 		case ctx.Err() != nil, errors.Is(err, changes.ErrClosed):
 			return nil
-		case err != nil:
+		case err != nil: // no change until the next heartbeat
 			message = ": beat\n\n"
 		default:
 			seen, message = position, fmt.Sprintf("id: %d\ndata: %d\n\n", position, position)
@@ -119,7 +121,7 @@ func (v *Visit) stream() error {
 
 // nextChange waits for a change of the shop until the next heartbeat.
 func (v *Visit) nextChange(ctx context.Context, seen int64) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, heartbeat)
+	ctx, cancel := context.WithTimeout(ctx, heartbeatInterval)
 	defer cancel()
 	return v.Changes.Wait(ctx, v.Shop.ID, seen)
 }

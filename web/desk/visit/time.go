@@ -8,8 +8,8 @@ import (
 	"chequer/internal/wire"
 )
 
-// Zone returns the time zone of the times and the days on the page: that of the shop's books. On the pages of all shops
-// it is that of all of them, or UTC if they differ.
+// Zone returns the time zone of the times and the days on the page: the time zone of the shop's books. On the pages of all
+// shops it is the common time zone of the shops, or UTC if they have different ones.
 func (v *Visit) Zone() *time.Location {
 	if v.zone == nil {
 		return time.UTC
@@ -20,8 +20,8 @@ func (v *Visit) Zone() *time.Location {
 // Today returns the present day in the zone of the page.
 func (v *Visit) Today() report.Day { return report.DayOf(v.Now(), v.Zone()) }
 
-// Clock returns the time of day of a moment, with its day if that is not today. The frame of the page names the zone; a
-// page without a shop has times with their zone.
+// Clock returns the time of day of a moment, with its day if that is not today. It names no zone, because the frame of
+// the page does, except on a page without a shop.
 func (v *Visit) Clock(at time.Time) string {
 	if v.zone == nil {
 		return v.Words.TimeOfDay(wire.Time(at), v.Now())
@@ -34,8 +34,8 @@ func (v *Visit) Clock(at time.Time) string {
 	return v.Text(id, "Day", strconv.Itoa(at.Day()), "Month", v.Words.Month(at.Month()), "Hour", at.Format("15"), "Minute", at.Format("04"))
 }
 
-// Ago returns the time since a moment in words: "now", "5 minutes ago", or the moment itself if it is
-// more than an hour ago. It is the text for "never" if the moment is zero.
+// Ago returns the time since a moment in words: "now" or "5 minutes ago". It returns the moment itself if it is more than
+// an hour ago, and the text for "never" if the moment is zero.
 func (v *Visit) Ago(at time.Time) string {
 	since := v.Now().Sub(at)
 	switch {
@@ -60,7 +60,8 @@ func (v *Visit) Month(at time.Time) string {
 	return v.Text("desk.date.month", "Month", v.Words.Month(at.Month()), "Year", strconv.Itoa(at.Year()))
 }
 
-// Months calls add with each month of a list of periods, as the query has it and in words: the current month first.
+// Months calls add with each month of a list of periods, the current month first. value is the month in MonthLayout, and
+// text the month in words.
 func (v *Visit) Months(add func(value, text string)) {
 	first := report.Month(v.Today()).From.Date()
 	for i := range listedMonths {

@@ -24,8 +24,8 @@ import (
 // Site has the services and the settings that all pages of the desk use. All fields are required unless
 // their comment says otherwise. It is safe for concurrent use.
 type Site struct {
-	// Accounts manages the accounts. It has no site if browsers would send its secrets unprotected, which
-	// every page of the desk then explains.
+	// Accounts manages the accounts. Its Site is zero if browsers would send secrets unprotected. Every page of the
+	// desk then shows this problem.
 	Accounts  *account.Service
 	Merchants *merchant.Service
 	Themes    *merchant.Themes
@@ -59,13 +59,13 @@ type Visit struct {
 	token   formToken
 	// streamURL is the address of the stream for a page that updates itself.
 	streamURL string
-	tallies   map[invoice.Mode]invoice.Tally // that were read
-	shops     []merchant.Merchant            // of the account, on the pages of all shops
-	zone      *time.Location                 // of the shop, or of all shops; nil on a page without a shop
+	tallies   map[invoice.Mode]invoice.Tally // tallies that were read for this request
+	shops     []merchant.Merchant            // shops of the account; empty except on the pages of all shops
+	zone      *time.Location                 // time zone of the shop, or of all shops; nil on a page without a shop
 }
 
-// maxForm is the limit for the body of most forms. The answer of an authenticator is its largest part.
-const maxForm = "64K"
+// maxFormSize is the limit for the body of most forms. The largest value in them is the answer of an authenticator.
+const maxFormSize = "64K"
 
 // NewHandler returns the handler of routes, and of the routes that confirm a sign-in.
 func NewHandler(s *Site, routes []Route) *echo.Echo {
@@ -73,9 +73,9 @@ func NewHandler(s *Site, routes []Route) *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail
 	e.IPExtractor = s.IPExtractor
-	e.Use(s.secure, s.recovered(), compressed(), s.requireSecureAddress, s.sameOrigin, wellFormed)
+	e.Use(s.secure, s.recoverPanics(), compressPages(), s.requireSecureAddress, s.sameOrigin, refuseMalformedPath)
 	for _, r := range slices.Concat(routes, confirmRoutes, streamRoutes) {
-		e.Add(r.Method, s.BasePath+r.Path, s.serve(r), middleware.BodyLimit(cmp.Or(r.MaxBody, maxForm)))
+		e.Add(r.Method, s.BasePath+r.Path, s.serve(r), middleware.BodyLimit(cmp.Or(r.MaxBody, maxFormSize)))
 		if r.Method == http.MethodGet {
 			e.Add(http.MethodHead, s.BasePath+r.Path, s.serve(r))
 		}
@@ -94,8 +94,8 @@ func (s *Site) Storefront(m merchant.Merchant) string {
 // Address adds the base path to a path of this site.
 func (s *Site) Address(path string) string { return s.BasePath + path }
 
-// recovered turns a panic into an error that is handled like any other.
-func (s *Site) recovered() echo.MiddlewareFunc {
+// recoverPanics turns a panic into an error that is handled like any other.
+func (s *Site) recoverPanics() echo.MiddlewareFunc {
 	return middleware.RecoverWithConfig(middleware.RecoverConfig{
 		LogErrorFunc: func(c echo.Context, err error, stack []byte) error {
 			s.Log.ErrorContext(c.Request().Context(), "desk panicked", "error", err, "stack", string(stack))
@@ -104,9 +104,9 @@ func (s *Site) recovered() echo.MiddlewareFunc {
 	})
 }
 
-// compressed compresses pages. Secrets are only in answers to forms, which other sites cannot send, and the form
-// token is masked.
-func compressed() echo.MiddlewareFunc {
+// compressPages compresses responses other than streams. The sizes of compressed responses reveal no secret to another
+// site (BREACH): only answers to forms contain secrets, another site cannot send these forms, and the form token is masked.
+func compressPages() echo.MiddlewareFunc {
 	return middleware.GzipWithConfig(middleware.GzipConfig{
 		Level: 5, Skipper: func(c echo.Context) bool { return strings.HasSuffix(c.Request().URL.Path, streamPath) },
 	})

@@ -15,7 +15,7 @@ import (
 	"chequer/views/desk"
 )
 
-// entry is a wallet that a form enters, with what the form shows about it.
+// entry holds the values of the form for a wallet, and the errors that the form shows.
 type entry struct {
 	kind         keys.Kind
 	key, address string
@@ -27,7 +27,7 @@ type entry struct {
 // newWallet shows the form for a wallet.
 func (v *page) newWallet() error {
 	e := entry{kind: keys.Kind(v.QueryParam("asset"))}
-	if v.nameOf(e.kind) == "" {
+	if v.kindName(e.kind) == "" {
 		return echo.ErrNotFound
 	}
 	return v.showForm(http.StatusOK, e)
@@ -35,7 +35,7 @@ func (v *page) newWallet() error {
 
 // showForm shows the form for a wallet with its errors.
 func (v *page) showForm(status int, e entry) error {
-	heading := v.Text("desk.wallets.add.heading", "Name", v.nameOf(e.kind))
+	heading := v.Text("desk.wallets.add.heading", "Name", v.kindName(e.kind))
 	f, err := v.Frame(heading, place)
 	if err != nil {
 		return err
@@ -52,18 +52,19 @@ func (v *page) showForm(status int, e entry) error {
 	}))
 }
 
-// entered is a wallet that was entered and verified.
-type entered struct {
+// verifiedWallet is a wallet that was entered and verified.
+type verifiedWallet struct {
 	entry
 	merchant.Addition
 	about Kind
-	index uint32 // of the address by which the key was verified
+	index uint32 // index of the address by which the key was verified
 }
 
-// enter reads the form and verifies the key by the address. It returns false after it has answered the request.
-func (v *page) enter() (w entered, ok bool, err error) {
+// readWallet reads the form and verifies the key by the address. If the wallet is refused, it answers the request and
+// returns ok = false.
+func (v *page) readWallet() (w verifiedWallet, ok bool, err error) {
 	w.entry = entry{kind: keys.Kind(v.FormValue("asset")), key: strings.TrimSpace(v.FormValue("key")), address: strings.TrimSpace(v.FormValue("address"))}
-	if v.nameOf(w.kind) == "" {
+	if v.kindName(w.kind) == "" {
 		return w, false, echo.ErrNotFound
 	}
 	isDemo, err := v.IsDemo(v.Request().Context())
@@ -77,18 +78,18 @@ func (v *page) enter() (w entered, ok bool, err error) {
 	if w.about, err = v.Kind(w.kind); err != nil {
 		return w, false, err
 	}
-	if !v.check(&w) {
+	if !v.verify(&w) {
 		return w, false, v.showForm(http.StatusUnprocessableEntity, w.entry)
 	}
-	if w.index > 0 {
+	if w.index > 0 { // addresses up to this one may have been used
 		w.Start = w.index + 1
 	}
 	return w, true, nil
 }
 
-// check verifies the key of an entry by its address, and writes the errors to the entry. A private key is not
+// verify verifies the key of an entry by its address, and writes the errors to the entry. A private key is not
 // kept.
-func (v *page) check(w *entered) bool {
+func (v *page) verify(w *verifiedWallet) bool {
 	if keys.LooksPrivate(w.key) || keys.LooksPrivate(w.address) {
 		w.key, w.address, w.keyError = "", "", v.Text("desk.wallets.private")
 		return false
@@ -115,7 +116,7 @@ func (v *page) check(w *entered) bool {
 
 // checkWallet verifies a wallet and shows the consequences of adding it.
 func (v *page) checkWallet() error {
-	w, ok, err := v.enter()
+	w, ok, err := v.readWallet()
 	if !ok || err != nil {
 		return err
 	}
@@ -123,16 +124,16 @@ func (v *page) checkWallet() error {
 }
 
 // askToAdd shows the consequences of adding a wallet.
-func (v *page) askToAdd(status int, w entered, problem string) error {
+func (v *page) askToAdd(status int, w verifiedWallet, problem string) error {
 	active, err := v.active(w.kind)
 	if err != nil {
 		return err
 	}
 	if same, err := active.HasAddresses(w.Key); err != nil || same {
-		w.keyError = v.Text("desk.wallets.same", "Name", v.nameOf(w.kind))
+		w.keyError = v.Text("desk.wallets.same", "Name", v.kindName(w.kind))
 		return errors.Join(err, v.showForm(http.StatusUnprocessableEntity, w.entry))
 	}
-	name := v.nameOf(w.kind)
+	name := v.kindName(w.kind)
 	heading, button := v.Text("desk.wallets.add.ask", "Name", name), v.Text("desk.wallets.add")
 	if active.ID != "" {
 		heading, button = v.Text("desk.wallets.replace.heading", "Name", name), v.Text("desk.wallets.replace")
@@ -148,8 +149,8 @@ func (v *page) askToAdd(status int, w entered, problem string) error {
 	}))
 }
 
-// consequences returns what happens when a wallet is added.
-func (v *page) consequences(w entered, active merchant.Wallet) []desk.Result {
+// consequences returns the consequences of adding a wallet. active is the wallet that it replaces, or the zero Wallet.
+func (v *page) consequences(w verifiedWallet, active merchant.Wallet) []desk.Result {
 	index := strconv.FormatUint(uint64(w.index), 10)
 	verified := v.Text("desk.wallets.verified", "Index", index)
 	if name := v.scriptName(w.Key); name != "" {
@@ -179,7 +180,7 @@ func (v *page) consequences(w entered, active merchant.Wallet) []desk.Result {
 
 // addWallet adds a wallet whose consequences the account has seen.
 func (v *page) addWallet() error {
-	w, ok, err := v.enter()
+	w, ok, err := v.readWallet()
 	if !ok || err != nil {
 		return err
 	}
@@ -189,7 +190,7 @@ func (v *page) addWallet() error {
 	case errors.Is(err, merchant.ErrStale):
 		return v.askToAdd(http.StatusConflict, w, v.Text("desk.wallets.stale"))
 	case errors.Is(err, merchant.ErrExists):
-		w.keyError = v.Text("desk.wallets.same", "Name", v.nameOf(w.kind))
+		w.keyError = v.Text("desk.wallets.same", "Name", v.kindName(w.kind))
 		return v.showForm(http.StatusUnprocessableEntity, w.entry)
 	case err != nil:
 		return err
@@ -198,8 +199,8 @@ func (v *page) addWallet() error {
 	return v.Done(v.Below(place), "wallet")
 }
 
-// chosen returns the active wallet in the path.
-func (v *page) chosen() (merchant.Wallet, error) {
+// ownWallet returns the shop's active wallet in the path.
+func (v *page) ownWallet() (merchant.Wallet, error) {
 	all, err := v.Storage.AllWallets(v.Request().Context(), v.Shop.ID, merchant.Live)
 	if err != nil {
 		return merchant.Wallet{}, err
@@ -213,7 +214,7 @@ func (v *page) chosen() (merchant.Wallet, error) {
 
 // askToRemove shows the consequences of removing a wallet.
 func (v *page) askToRemove() error {
-	w, err := v.chosen()
+	w, err := v.ownWallet()
 	if err != nil {
 		return err
 	}
@@ -222,7 +223,7 @@ func (v *page) askToRemove() error {
 	if err != nil {
 		return err
 	}
-	heading := v.Text("desk.wallets.remove.heading", "Name", v.nameOf(kind))
+	heading := v.Text("desk.wallets.remove.heading", "Name", v.kindName(kind))
 	f, err := v.Frame(heading, place)
 	if err != nil {
 		return err
@@ -240,7 +241,7 @@ func (v *page) askToRemove() error {
 
 // removeWallet removes a wallet.
 func (v *page) removeWallet() error {
-	w, err := v.chosen()
+	w, err := v.ownWallet()
 	if err != nil {
 		return err
 	}

@@ -26,8 +26,8 @@ var kinds = []struct {
 	{keys.ETH, "desk.wallets.eth"},
 }
 
-// nameOf returns the name of a kind of wallets; "" if it is not known.
-func (v *page) nameOf(kind keys.Kind) string {
+// kindName returns the name of a kind of wallets; "" for an unknown kind.
+func (v *page) kindName(kind keys.Kind) string {
 	for _, k := range kinds {
 		if k.kind == kind {
 			return v.Text(k.name)
@@ -114,9 +114,9 @@ func (v *page) card(w merchant.Wallet) (desk.Wallet, error) {
 	if err != nil {
 		return desk.Wallet{}, err
 	}
-	card := desk.Wallet{ID: w.ID, Name: v.nameOf(kind), Methods: strings.Join(k.Offered, ", "), Off: k.Off}
+	card := desk.Wallet{ID: w.ID, Name: v.kindName(kind), Methods: strings.Join(k.Offered, ", "), Off: k.Off}
 	add := func(name, value string) { card.Facts = append(card.Facts, desk.Fact{Name: v.Text(name), Value: value}) }
-	add("desk.wallets.key", short(key))
+	add("desk.wallets.key", shortKey(key))
 	if name := v.scriptName(key); name != "" {
 		add("desk.wallets.script", name)
 	}
@@ -149,12 +149,12 @@ func (v *page) former(w merchant.Wallet) (desk.FormerWallet, error) {
 		return desk.FormerWallet{}, err
 	}
 	return desk.FormerWallet{
-		Key: short(key), Text: v.Text("desk.wallets.former.text", "Name", v.nameOf(keys.Kind(w.Asset)), "From", v.Clock(w.CreatedAt), "Until", v.Clock(w.ArchivedAt)),
+		Key: shortKey(key), Text: v.Text("desk.wallets.former.text", "Name", v.kindName(keys.Kind(w.Asset)), "From", v.Clock(w.CreatedAt), "Until", v.Clock(w.ArchivedAt)),
 	}, nil
 }
 
-// short returns the first and the last characters of a key, by which a merchant recognises it.
-func short(key keys.Key) string {
+// shortKey returns the first and the last characters of a key, by which a merchant recognises it.
+func shortKey(key keys.Key) string {
 	text := key.String()
 	if i := strings.LastIndexByte(text, ':'); i >= 0 {
 		text = text[i+1:]

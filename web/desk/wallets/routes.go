@@ -24,10 +24,10 @@ type Storage interface {
 
 // Kind describes the wallets of a kind under the settings of the server.
 type Kind struct {
-	Network keys.Network // whose addresses the wallet gives
-	Chains  []chain.ID   // on which payments to it are watched
-	Offered []string     // codes of the payment methods that it gives
-	Off     []string     // payment methods that it does not give, each with the reason
+	Network keys.Network // network of the wallet's addresses
+	Chains  []chain.ID   // networks on which payments to the wallet are watched
+	Offered []string     // codes of the payment methods that the wallet makes available
+	Off     []string     // payment methods that it does not make available, each with the reason
 }
 
 // Screens are the pages of the wallets.

@@ -13,7 +13,7 @@ import (
 )
 
 // Node is a running node. With a Network method it is a chaintest.Harness. Its methods fail the
-// test on errors and return when the node shows their effect; they are for one goroutine.
+// test on errors and return when the node shows their effect. They must be called from one goroutine.
 type Node struct {
 	// RPC is the URL of its RPC server, which accepts User and Password.
 	RPC, User, Password string
@@ -38,11 +38,11 @@ type Node struct {
 // Option changes how a node is started.
 type Option func(*Node)
 
-// Listen makes a node listen for others on another loopback address, such as
-// 127.1.0.1, which is in another network group; "" makes it not listen.
+// Listen makes a node listen for other nodes on the given loopback address instead of 127.0.0.1. 127.1.0.1 is in
+// another network group. With "" the node does not listen.
 func Listen(ip string) Option { return func(n *Node) { n.listenIP = ip } }
 
-// Peer connects a node to another. The node shares the chain and the wallet of the other.
+// Peer connects a node to another node, whose chain and wallet it shares.
 func Peer(other *Node) Option { return func(n *Node) { n.peers = append(n.peers, other) } }
 
 // TLS makes btcd's RPC server use TLS.
@@ -62,7 +62,7 @@ func Btcd(t *testing.T, options ...Option) *Node {
 
 // Litecoind starts litecoind, which has the interfaces of Bitcoin Core 0.21, with
 // a transaction index. If it is not installed, the test is skipped, except in CI, where it
-// fails. It can mine only up to height 431, where an extension of Litecoin begins.
+// fails. It can mine only up to height 431, above which blocks have an extension of Litecoin (MWEB).
 func Litecoind(t *testing.T, options ...Option) *Node {
 	t.Helper()
 	return open(t, litecoind, options)

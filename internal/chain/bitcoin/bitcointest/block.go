@@ -45,8 +45,8 @@ func (n *Node) block(t *testing.T, hash string) *wire.MsgBlock {
 	return block
 }
 
-// extend mines a block on a parent. Its time is the given one, but after the parent's. The
-// block is the tip afterwards unless the node has a longer chain.
+// extend mines a block on a parent. The time of the block is blockTime, or a second after the parent's if that is
+// later. The block is the tip afterwards unless the node has a longer chain.
 func (n *Node) extend(t *testing.T, parent header, blockTime time.Time, txs []*wire.MsgTx) header {
 	t.Helper()
 	previous, err := chainhash.NewHashFromStr(parent.Hash)

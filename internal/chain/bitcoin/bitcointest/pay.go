@@ -57,7 +57,7 @@ func (n *Node) Replace(t *testing.T, tx string, outputs ...chaintest.Output) (re
 func (n *Node) Conflict(t *testing.T, tx string, outputs ...chaintest.Output) (conflict string) {
 	t.Helper()
 	old := n.transaction(t, tx)
-	fee := -value(old.TxOut)
+	fee := -totalValue(old.TxOut)
 	var coins []wire.OutPoint
 	for _, in := range old.TxIn {
 		coins = append(coins, in.PreviousOutPoint)
@@ -93,11 +93,11 @@ func (n *Node) Raw(t *testing.T, tx string) string {
 const feeRate = 10
 
 // maxSize returns an upper bound of the virtual bytes of a transaction with one more output, for
-// change.
+// change: 68 for each P2WPKH input and 43 for each output, as P2WSH and P2TR need.
 func maxSize(inputs, outputs int) int64 { return int64(11 + 68*inputs + 43*(outputs+1)) }
 
 // pay makes a transaction that spends the given coins, and more coins of the wallet if
-// they are not enough. Its fee is at least least, and at least rate for each byte.
+// they are not enough. Its fee is at least minFee, and at least rate for each virtual byte.
 func (n *Node) pay(t *testing.T, coins []wire.OutPoint, outputs []chaintest.Output, rate, minFee int64) (id string) {
 	t.Helper()
 	tx := wire.NewMsgTx(2)
@@ -109,7 +109,7 @@ func (n *Node) pay(t *testing.T, coins []wire.OutPoint, outputs []chaintest.Outp
 		tx.AddTxOut(wire.NewTxOut(o.Amount.Minor().Int64(), script))
 	}
 	var spent []*wire.TxOut
-	for missing := -value(tx.TxOut); ; {
+	for missing := -totalValue(tx.TxOut); ; {
 		fee := max(minFee, rate*maxSize(len(tx.TxIn), len(outputs)))
 		if missing >= fee && len(coins) == 0 {
 			if missing-fee >= minChange {
@@ -173,7 +173,7 @@ func (n *Node) output(t *testing.T, o wire.OutPoint) *wire.TxOut {
 	return n.transaction(t, o.Hash.String()).TxOut[o.Index]
 }
 
-func value(outputs []*wire.TxOut) (sum int64) {
+func totalValue(outputs []*wire.TxOut) (sum int64) {
 	for _, out := range outputs {
 		sum += out.Value
 	}

@@ -79,7 +79,8 @@ func (n *Node) kill() {
 	}
 }
 
-// until waits until a condition is true, and fails the test after timeout. what names the condition.
+// until waits until isTrue returns true, and fails the test after timeout. condition describes the expected state in
+// the message.
 func (n *Node) until(t *testing.T, condition string, isTrue func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); !isTrue(); time.Sleep(5 * time.Millisecond) {

@@ -33,7 +33,7 @@ type software struct {
 var btcd = software{
 	name:      "btcd",
 	asset:     bitcoin.Mainnet.Asset,
-	path:      func() string { return programtest.Fetched("btcd") },
+	path:      func() string { return programtest.FetchedPath("btcd") },
 	arguments: btcdArguments,
 	work:      chainhash.DoubleHashH,
 }

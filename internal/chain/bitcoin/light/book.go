@@ -16,14 +16,23 @@ import (
 )
 
 // addressBook stores addresses of peers that the merchant did not name: from the network's DNS seeds
-// and from other peers. It saves them in a folder. A nil book has none.
+// and from other peers. It saves them in a folder. A nil addressBook is empty.
 type addressBook struct {
 	params  *chaincfg.Params
 	manager *addrmgr.AddrManager
 
-	mu     sync.Mutex
-	seeded time.Time
+	mu       sync.Mutex
+	seededAt time.Time // time of the last request to the DNS seeds
 }
+
+const (
+	// maxPicks is the number of addresses that next examines in one call.
+	maxPicks = 100
+	// retryInterval is the time after an attempt to connect to an address during which next does not return it.
+	retryInterval = 10 * time.Minute
+	// seedInterval is the least time between two requests to the DNS seeds.
+	seedInterval = 5 * time.Minute
+)
 
 func newAddressBook(dir string, params *chaincfg.Params) *addressBook {
 	return &addressBook{params: params, manager: addrmgr.New(dir, func(string) ([]net.IP, error) { return nil, nil })}
@@ -31,13 +40,13 @@ func newAddressBook(dir string, params *chaincfg.Params) *addressBook {
 
 // next returns an address to connect to, of a group that could be reserved.
 func (b *addressBook) next(reserve func(group) bool) (*wire.NetAddressV2, bool) {
-	for range 100 {
+	for range maxPicks {
 		known := b.manager.GetAddress()
 		if known == nil {
 			return nil, false
 		}
 		na := known.NetAddress()
-		if na.IsTorV3() || known.Services()&requiredServices != requiredServices || time.Since(known.LastAttempt()) < 10*time.Minute {
+		if na.IsTorV3() || known.Services()&requiredServices != requiredServices || time.Since(known.LastAttempt()) < retryInterval {
 			continue
 		}
 		if reserve(groupOfNA(na)) {
@@ -58,7 +67,7 @@ func (b *addressBook) add(from *peer.Peer, addresses ...*wire.NetAddressV2) {
 		if na.Services&requiredServices != requiredServices || na.IsTorV3() {
 			continue
 		}
-		if na.Timestamp.After(time.Now().Add(10 * time.Minute)) {
+		if na.Timestamp.After(time.Now().Add(10 * time.Minute)) { // an invalid time, replaced as in Bitcoin Core
 			na.Timestamp = time.Now().Add(-5 * 24 * time.Hour)
 		}
 		useful = append(useful, na)
@@ -76,14 +85,14 @@ func (b *addressBook) markGood(na *wire.NetAddressV2) {
 
 func (b *addressBook) needsAddresses() bool { return b != nil && b.manager.NeedMoreAddresses() }
 
-// askSeeds asks the DNS seeds, at most once in five minutes.
+// askSeeds asks the DNS seeds, at most once in seedInterval.
 func (b *addressBook) askSeeds(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if time.Since(b.seeded) < 5*time.Minute {
+	if time.Since(b.seededAt) < seedInterval {
 		return
 	}
-	b.seeded = time.Now()
+	b.seededAt = time.Now()
 	port, err := strconv.ParseUint(b.params.DefaultPort, 10, 16)
 	if err != nil {
 		return
@@ -91,7 +100,7 @@ func (b *addressBook) askSeeds(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, s := range b.params.DNSSeeds {
 		host := s.Host
-		if s.HasFiltering {
+		if s.HasFiltering { // the seed returns only nodes with the services in the name
 			host = "x" + strconv.FormatUint(uint64(requiredServices), 16) + "." + host
 		}
 		wg.Go(func() {
@@ -103,7 +112,7 @@ func (b *addressBook) askSeeds(ctx context.Context) {
 			}
 			var addresses []*wire.NetAddressV2
 			for _, ip := range found {
-				age := time.Duration(3*24+rand.IntN(4*24)) * time.Hour
+				age := time.Duration(3*24+rand.IntN(4*24)) * time.Hour // 3 to 7 days, as in Bitcoin Core
 				addresses = append(addresses, wire.NetAddressV2FromBytes(time.Now().Add(-age), requiredServices, ip.Unmap().AsSlice(), uint16(port)))
 			}
 			if len(addresses) > 0 {
@@ -114,8 +123,8 @@ func (b *addressBook) askSeeds(ctx context.Context) {
 	wg.Wait()
 }
 
-// key returns an address in the form that is dialled.
-func key(na *wire.NetAddressV2) string { return addrmgr.NetAddressKey(na) }
+// dialAddress returns an address in the form that is dialled.
+func dialAddress(na *wire.NetAddressV2) string { return addrmgr.NetAddressKey(na) }
 
 // groupOfNA returns the group of an address of the book.
 func groupOfNA(na *wire.NetAddressV2) group {

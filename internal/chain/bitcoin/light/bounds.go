@@ -32,11 +32,14 @@ type account struct {
 
 // memory estimates the memory of a relevant transaction, in bytes.
 func (e *entry) memory() int {
+	const (
+		perOutput = 64  // without the script
+		perInput  = 300 // the outpoint as text, its claim, and the spent script
+	)
 	size := len(e.raw)
 	for _, out := range e.tx.Outputs {
-		size += 64 + len(out.Script)
+		size += perOutput + len(out.Script)
 	}
-	const perInput = 300 // the outpoint as text, its claim, and the spent script
 	return size + perInput*len(e.tx.Spends)
 }
 
@@ -111,7 +114,7 @@ func (r *relevantTxs) beyondLimits() []*entry {
 	return slices.SortedFunc(maps.Keys(removed), bySeen)
 }
 
-// trim adds entries to gone until the others are within a limit.
+// trim adds entries to removed until the other entries are within a limit.
 func (r *relevantTxs) trim(entries []*entry, sum, limit usage, removed map[*entry]bool) {
 	tooLarge := sum.bytes > limit.bytes
 	slices.SortFunc(entries, func(a, b *entry) int {

@@ -35,7 +35,7 @@ func TestDoubleSpend_deep_in_the_chain_is_final(t *testing.T) {
 		}
 	}
 	if h.client.Pending(spent) {
-		t.Error("its spent outpoint is still pending")
+		t.Error("the outpoint that the transaction spent is still pending")
 	}
 }
 

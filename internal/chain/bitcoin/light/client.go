@@ -46,18 +46,18 @@ type Client struct {
 	wake        chan struct{}
 	tipAnswered chan struct{} // a peer sent its tip or a filter header
 
-	partsMu sync.RWMutex // read-locked while the parts are in use
-	*parts
+	componentsMu sync.RWMutex // read-locked while the components are in use
+	*components
 	mark uint64 // of the newest input in an earlier run
 
 	tipMu          sync.Mutex    // held by updateTip
 	headersTimeout time.Duration // time without new headers after which neutrino is restarted
 	mu             sync.Mutex
-	fault          string // why parts is nil
+	fault          string // why components is nil
 	progress       string // of the headers
 	tip            tip
 	tipChangedAt   time.Time      // time of the last change of tip
-	notified       chainhash.Hash // last tip of a wake-up
+	notified       chainhash.Hash // tip at the last wake-up
 	// refetching is true from the deletion of the filter headers until the new ones are
 	// trusted.
 	refetching bool
@@ -65,8 +65,8 @@ type Client struct {
 
 var _ bitcoin.Source = (*Client)(nil)
 
-// parts are the parts of a running client.
-type parts struct {
+// components are the objects of a running client.
+type components struct {
 	database *database
 	headers  *neutrino.ChainService
 	listener *listener
@@ -107,27 +107,27 @@ func (c *Client) run(ctx context.Context, d *database) (err error) {
 	}
 	defer func() {
 		err = errors.Join(err, p.headers.Stop())
-		c.setParts(nil) // waits for running calls
+		c.setComponents(nil) // waits for running calls
 		err = errors.Join(err, p.pool.expire(), d.Close())
 	}()
 	if b := p.listener.book; b != nil {
 		b.manager.Start()
 		defer func() { _ = b.manager.Stop() }() // it never returns an error
 	}
-	c.setParts(p)
+	c.setComponents(p)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { p.listener.run(ctx); return nil })
 	g.Go(func() error { return c.follow(ctx) })
 	return g.Wait()
 }
 
-func (c *Client) setParts(p *parts) {
-	c.partsMu.Lock()
-	defer c.partsMu.Unlock()
-	if c.parts != nil {
+func (c *Client) setComponents(p *components) {
+	c.componentsMu.Lock()
+	defer c.componentsMu.Unlock()
+	if c.components != nil {
 		_, c.mark = c.pool.scriptsSpent(c.mark)
 	}
-	c.parts = p
+	c.components = p
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.fault = ""; p == nil {
@@ -138,20 +138,20 @@ func (c *Client) setParts(p *parts) {
 // follow follows the tip and the peers. It restarts neutrino if no new headers arrive, and
 // deletes the filter headers if the peers agree on others.
 func (c *Client) follow(ctx context.Context) error {
-	wait, pause, dropped := c.headersTimeout, c.headersTimeout, time.Time{}
+	wait, pause, droppedAt := c.headersTimeout, c.headersTimeout, time.Time{}
 	for {
-		drop, err := c.followHeaders(ctx, wait, dropped.Add(pause))
+		drop, err := c.followHeaders(ctx, wait, droppedAt.Add(pause))
 		if err != nil || ctx.Err() != nil {
 			return err
 		}
 		if drop {
 			c.config.Log.Warn("light client deletes its filter headers and fetches them again", "error", errOutvoted)
-			if !dropped.IsZero() {
+			if !droppedAt.IsZero() {
 				pause = min(2*pause, time.Hour)
 			}
-			dropped = time.Now()
+			droppedAt = time.Now()
 		} else {
-			c.config.Log.Warn("light client restarts neutrino: no new headers", "since", wait)
+			c.config.Log.Warn("light client restarts neutrino: no new headers", "for", wait)
 			wait = min(2*wait, time.Hour)
 		}
 		if err := c.restartHeaders(ctx, drop); err != nil {
@@ -170,8 +170,8 @@ func (c *Client) followHeaders(ctx context.Context, timeout time.Duration, dropA
 		return false, err
 	}
 	defer blocks.Cancel()
-	second := time.NewTicker(time.Second)
-	defer second.Stop()
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
 	height, progressAt := uint32(0), time.Now()
 	for {
 		if err := c.updateTip(); err != nil {
@@ -183,7 +183,7 @@ func (c *Client) followHeaders(ctx context.Context, timeout time.Duration, dropA
 			return false, nil
 		case <-blocks.Notifications:
 		case <-c.tipAnswered:
-		case <-second.C:
+		case <-ticker.C:
 			c.listener.tick()
 			if err := c.pool.expire(); err != nil {
 				c.config.Log.Warn("light client cannot save its transactions", "error", err)
@@ -237,18 +237,18 @@ func (c *Client) checkTip() error {
 	return c.config.Network.Trust.check(tip, witnesses, c.config.Now())
 }
 
-// withParts calls f with the parts in a new goroutine. If the context ends first, withParts returns and the
-// goroutine continues. If the client is not running, it returns errStopped.
-func withParts[T any](ctx context.Context, c *Client, f func() (T, error)) (T, error) {
+// withComponents calls f in a new goroutine while the components are in use. If the context ends first, withComponents
+// returns and the goroutine continues. If the client is not running, it returns errStopped.
+func withComponents[T any](ctx context.Context, c *Client, f func() (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
 	}
 	done := make(chan result, 1)
 	go func() {
-		c.partsMu.RLock()
-		defer c.partsMu.RUnlock()
-		if c.parts == nil {
+		c.componentsMu.RLock()
+		defer c.componentsMu.RUnlock()
+		if c.components == nil {
 			done <- result{err: errStopped}
 			return
 		}
@@ -266,7 +266,7 @@ func withParts[T any](ctx context.Context, c *Client, f func() (T, error)) (T, e
 
 // Best implements bitcoin.Source.
 func (c *Client) Best(ctx context.Context) (bitcoin.Header, error) {
-	return withParts(ctx, c, func() (bitcoin.Header, error) {
+	return withComponents(ctx, c, func() (bitcoin.Header, error) {
 		for {
 			if err := c.updateTip(); err != nil {
 				return bitcoin.Header{}, err
@@ -287,9 +287,9 @@ func (c *Client) Best(ctx context.Context) (bitcoin.Header, error) {
 
 // Waiting implements bitcoin.Source.
 func (c *Client) Waiting(ctx context.Context, watched chain.Watched) (bitcoin.Waiting, error) {
-	c.partsMu.RLock()
-	defer c.partsMu.RUnlock()
-	if c.parts == nil {
+	c.componentsMu.RLock()
+	defer c.componentsMu.RUnlock()
+	if c.components == nil {
 		return bitcoin.Waiting{}, errStopped
 	}
 	w := bitcoin.Waiting{Coverage: chain.Partial, Since: c.listener.viewSince()}
@@ -299,9 +299,9 @@ func (c *Client) Waiting(ctx context.Context, watched chain.Watched) (bitcoin.Wa
 
 // Seen implements bitcoin.Source.
 func (c *Client) Seen(tx string) time.Time {
-	c.partsMu.RLock()
-	defer c.partsMu.RUnlock()
-	if c.parts == nil {
+	c.componentsMu.RLock()
+	defer c.componentsMu.RUnlock()
+	if c.components == nil {
 		return time.Time{}
 	}
 	return c.pool.seen(tx)
@@ -309,9 +309,9 @@ func (c *Client) Seen(tx string) time.Time {
 
 // Inputs implements bitcoin.Source.
 func (c *Client) Inputs(mark uint64) (iter.Seq[string], uint64) {
-	c.partsMu.RLock()
-	defer c.partsMu.RUnlock()
-	if c.parts == nil {
+	c.componentsMu.RLock()
+	defer c.componentsMu.RUnlock()
+	if c.components == nil {
 		return func(func(string) bool) {}, mark
 	}
 	return c.pool.scriptsSpent(mark)
@@ -319,17 +319,17 @@ func (c *Client) Inputs(mark uint64) (iter.Seq[string], uint64) {
 
 // Pending implements bitcoin.Source.
 func (c *Client) Pending(outpoint string) bool {
-	c.partsMu.RLock()
-	defer c.partsMu.RUnlock()
-	return c.parts != nil && c.pool.pending(outpoint)
+	c.componentsMu.RLock()
+	defer c.componentsMu.RUnlock()
+	return c.components != nil && c.pool.pending(outpoint)
 }
 
 // Buried implements bitcoin.Source.
 func (c *Client) Buried(txs []string) {
-	c.partsMu.RLock()
-	defer c.partsMu.RUnlock()
-	if c.parts != nil {
-		c.pool.buried(txs)
+	c.componentsMu.RLock()
+	defer c.componentsMu.RUnlock()
+	if c.components != nil {
+		c.pool.forgetBuried(txs)
 	}
 }
 
@@ -338,12 +338,12 @@ func (c *Client) Wake() <-chan struct{} { return c.wake }
 
 // Health implements bitcoin.Source.
 func (c *Client) Health() chain.Health {
-	c.partsMu.RLock()
-	defer c.partsMu.RUnlock()
+	c.componentsMu.RLock()
+	defer c.componentsMu.RUnlock()
 	c.mu.Lock()
 	h := chain.Health{Source: "light client", Height: c.tip.height, Progress: c.progress, Fault: c.fault}
 	c.mu.Unlock()
-	if c.parts == nil {
+	if c.components == nil {
 		return h
 	}
 	_, h.Peers = c.listener.tipAnswers()

@@ -74,15 +74,15 @@ func openFile(path string) (db walletdb.DB, err error) {
 	return db, nil
 }
 
-// dataError returns an error that describes what to do about unusable data.
+// dataError returns the error for unusable data, with the remedy.
 func (c *Client) dataError(err error) error {
 	return fmt.Errorf("light client: the data in %s cannot be used: %w. "+
 		"The folder may be deleted: its headers are then fetched again. It also stores unconfirmed "+
 		"payments, which are seen again when they confirm", c.config.Dir, err)
 }
 
-// assemble returns the parts with the data of the database.
-func (c *Client) assemble(ctx context.Context, d *database) (*parts, error) {
+// assemble returns the components with the data of the database.
+func (c *Client) assemble(ctx context.Context, d *database) (*components, error) {
 	pool, err := newPool(c.config.Network.Trust.Announcers, d.store, c.mark, c.config.Now, c.wakeUp)
 	if err != nil {
 		return nil, c.dataError(err)
@@ -105,5 +105,5 @@ func (c *Client) assemble(ctx context.Context, d *database) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &parts{database: d, headers: headers, listener: listener, pool: pool}, nil
+	return &components{database: d, headers: headers, listener: listener, pool: pool}, nil
 }

@@ -18,7 +18,7 @@ import (
 // entry is an announced transaction.
 type entry struct {
 	id     chainhash.Hash
-	groups []group   // that announced it, up to the required number
+	groups []group   // groups that announced it, up to the required number
 	first  time.Time // first announcement
 	seen   time.Time // announcement by the last required group; zero before
 	last   time.Time // last announcement
@@ -28,7 +28,7 @@ type entry struct {
 	outputHashes, inputHashes []uint64
 	paysWatched               bool     // pays a watched destination
 	watchedOutputs            []uint64 // hashes of the watched scripts that it pays
-	// The fields below are set for relevant entries for which sure returns true.
+	// The fields below are set for relevant entries for which isTrusted returns true.
 	tx      *bitcoin.Tx
 	claimed []string // outpoints
 	// size is its memory in bytes. It counts for the limits of the destinations in accounts.
@@ -36,8 +36,8 @@ type entry struct {
 	accounts []uint64
 }
 
-// sure reports whether enough groups announced e and it was fetched.
-func (e *entry) sure() bool { return !e.seen.IsZero() && e.raw != nil }
+// isTrusted reports whether enough groups announced e and it was fetched.
+func (e *entry) isTrusted() bool { return !e.seen.IsZero() && e.raw != nil }
 
 // hasher hashes scripts and outpoints to 64 bits, so that many fit in memory.
 type hasher struct{ seed maphash.Seed }

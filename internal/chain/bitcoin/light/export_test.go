@@ -29,9 +29,9 @@ func SetHeadersTimeout(c *Client, after time.Duration) { c.headersTimeout = afte
 // Stored returns the number of transactions of a client, and how many of them are not fetched
 // yet.
 func Stored(c *Client) (entries, fetches int) {
-	c.partsMu.RLock()
-	defer c.partsMu.RUnlock()
-	if c.parts == nil {
+	c.componentsMu.RLock()
+	defer c.componentsMu.RUnlock()
+	if c.components == nil {
 		return 0, 0
 	}
 	c.pool.mu.Lock()
@@ -127,8 +127,8 @@ func (p *Pool) Restart(t *testing.T) {
 func (p *Pool) Announce(tx *wire.MsgTx, groups ...int) {
 	for _, g := range groups {
 		p.Now = p.Now.Add(time.Second)
-		if p.announced(tx.TxHash(), group(g)) {
-			if err := p.delivered(tx, group(g)); err != nil {
+		if p.recordAnnouncement(tx.TxHash(), group(g)) {
+			if err := p.storeDelivered(tx, group(g)); err != nil {
 				panic(err)
 			}
 		}
@@ -136,14 +136,14 @@ func (p *Pool) Announce(tx *wire.MsgTx, groups ...int) {
 }
 
 // AnnounceHash lets a group announce a transaction that is never delivered.
-func (p *Pool) AnnounceHash(id chainhash.Hash, by int) { p.announced(id, group(by)) }
+func (p *Pool) AnnounceHash(id chainhash.Hash, by int) { p.recordAnnouncement(id, group(by)) }
 
 func (p *Pool) Waiting(w chain.Watched) ([]bitcoin.Tx, []chain.Conflict) { return p.waiting(w) }
 func (p *Pool) Seen(tx string) time.Time                                 { return p.seen(tx) }
 func (p *Pool) Inputs(mark uint64) (iter.Seq[string], uint64)            { return p.scriptsSpent(mark) }
 func (p *Pool) Pending(outpoint string) bool                             { return p.pending(outpoint) }
-func (p *Pool) Block(txs ...bitcoin.Tx)                                  { p.block(txs) }
-func (p *Pool) Buried(ids ...string)                                     { p.buried(ids) }
+func (p *Pool) Block(txs ...bitcoin.Tx)                                  { p.recordBlock(txs) }
+func (p *Pool) Buried(ids ...string)                                     { p.forgetBuried(ids) }
 func (p *Pool) Len() int                                                 { return len(p.entries) }
 
 // Relevant returns the number of relevant transactions and their memory in bytes, as counted by
@@ -201,14 +201,14 @@ func NewListener(t *testing.T, announcers, peers int) *Listener {
 func (l *Listener) Announce(peer int, tx *wire.MsgTx) {
 	m, id := wire.NewMsgInv(), tx.TxHash()
 	m.AddInvVect(wire.NewInvVect(wire.InvTypeTx, &id))
-	l.announced(l.remotes[int32(peer)], m)
+	l.handleAnnouncements(l.remotes[int32(peer)], m)
 }
 
 // Deliver lets a peer deliver a transaction.
-func (l *Listener) Deliver(peer int, tx *wire.MsgTx) { l.delivered(l.remotes[int32(peer)], tx) }
+func (l *Listener) Deliver(peer int, tx *wire.MsgTx) { l.handleTx(l.remotes[int32(peer)], tx) }
 
-// Strikes returns how many transactions a peer failed to deliver.
-func (l *Listener) Strikes(peer int) int { return l.remotes[int32(peer)].strikes }
+// Undelivered returns how many transactions a peer failed to deliver.
+func (l *Listener) Undelivered(peer int) int { return l.remotes[int32(peer)].undelivered }
 
 // Asked returns the peer that a transaction is requested from, −1 for none.
 func (l *Listener) Asked(tx *wire.MsgTx) int {
@@ -223,15 +223,15 @@ type Fetches struct{ fetches }
 
 func NewFetches() *Fetches { return &Fetches{newFetches()} }
 
-func (f *Fetches) Announced(id chainhash.Hash, peer int32, now time.Time) bool {
-	return !f.isFull(peer) && f.announced(id, peer, now)
+func (f *Fetches) AddSource(id chainhash.Hash, peer int32, now time.Time) bool {
+	return !f.isFull(peer) && f.addSource(id, peer, now)
 }
-func (f *Fetches) Delivered(id chainhash.Hash) bool                 { return f.delivered(id) }
+func (f *Fetches) Remove(id chainhash.Hash) bool                    { return f.remove(id) }
 func (f *Fetches) Overdue(now time.Time) map[int32][]chainhash.Hash { return f.overdue(now) }
-func (f *Fetches) Gone(peer int32) []chainhash.Hash                 { return f.removePeer(peer) }
+func (f *Fetches) RemovePeer(peer int32) []chainhash.Hash           { return f.removePeer(peer) }
 func (f *Fetches) Len() int                                         { return len(f.byTx) + len(f.count) }
-func (f *Fetches) Refused(id chainhash.Hash, by int32, now time.Time) (int32, bool) {
-	return f.nextPeer(id, by, now)
+func (f *Fetches) NextPeer(id chainhash.Hash, failed int32, now time.Time) (int32, bool) {
+	return f.nextPeer(id, failed, now)
 }
 
 // Works returns the work of each of several chains, summed up by one chainWork.

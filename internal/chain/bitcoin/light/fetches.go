@@ -36,9 +36,9 @@ func newFetches() fetches {
 // isFull reports whether a peer has announced too many transactions that are not fetched.
 func (f *fetches) isFull(peer int32) bool { return f.count[peer] >= maxFetches }
 
-// announced adds a peer as a source of a transaction, and reports whether to request the
+// addSource adds a peer as a source of a transaction, and reports whether to request the
 // transaction now.
-func (f *fetches) announced(id chainhash.Hash, peer int32, now time.Time) (request bool) {
+func (f *fetches) addSource(id chainhash.Hash, peer int32, now time.Time) (request bool) {
 	current := f.byTx[id]
 	if current == nil {
 		current = &fetch{requestedAt: now}
@@ -55,8 +55,8 @@ func (f *fetches) announced(id chainhash.Hash, peer int32, now time.Time) (reque
 // pending reports whether a transaction was announced and has not been delivered.
 func (f *fetches) pending(id chainhash.Hash) bool { return f.byTx[id] != nil }
 
-// delivered ends the fetch of a transaction, and reports whether it was requested.
-func (f *fetches) delivered(id chainhash.Hash) bool {
+// remove ends the fetch of a transaction, and reports whether it was requested.
+func (f *fetches) remove(id chainhash.Hash) bool {
 	current := f.byTx[id]
 	if current == nil {
 		return false
@@ -84,7 +84,8 @@ func (f *fetches) nextPeer(id chainhash.Hash, peer int32, now time.Time) (next i
 	return current.peers[0], true
 }
 
-// overdue returns the transactions that are not delivered after fetchTimeout, by the peer.
+// overdue returns the transactions that are not delivered after fetchTimeout, by the peer from which they were
+// requested.
 func (f *fetches) overdue(now time.Time) map[int32][]chainhash.Hash {
 	overdue := map[int32][]chainhash.Hash{}
 	for id, current := range f.byTx {

@@ -14,10 +14,10 @@ import (
 	"chequer/internal/chain/bitcoin/light"
 )
 
-// p2wpkhScripts returns count different P2WPKH scripts, numbered from from, as bytes and in hex.
-func p2wpkhScripts(from, count int) (raw [][]byte, hexed []string) {
+// p2wpkhScripts returns count different P2WPKH scripts, numbered from first on, as bytes and in hex.
+func p2wpkhScripts(first, count int) (raw [][]byte, hexed []string) {
 	for i := range count {
-		s := binary.BigEndian.AppendUint64(append([]byte{0, 20}, make([]byte, 12)...), uint64(from+i))
+		s := binary.BigEndian.AppendUint64(append([]byte{0, 20}, make([]byte, 12)...), uint64(first+i))
 		raw, hexed = append(raw, s), append(hexed, hex.EncodeToString(s))
 	}
 	return raw, hexed

@@ -28,8 +28,8 @@ func (g *gate) guard(conn net.Conn) net.Conn {
 	return &gatedConn{Conn: conn, gate: g, group: groupOfPeer(conn.RemoteAddr())}
 }
 
-// open reports whether peers of enough groups are connected.
-func (g *gate) open() bool {
+// isOpen reports whether peers of enough groups are connected.
+func (g *gate) isOpen() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.ready) >= g.requiredGroups
@@ -79,7 +79,7 @@ func (c *gatedConn) Write(b []byte) (int, error) {
 		if header, payload, rest = c.out.next(rest); header != nil {
 			switch command(header) {
 			case wire.CmdGetCFHeaders, wire.CmdGetCFCheckpt:
-				c.withheld = !c.gate.open()
+				c.withheld = !c.gate.isOpen()
 			default:
 				c.withheld = false
 			}

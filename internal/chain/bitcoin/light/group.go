@@ -15,7 +15,7 @@ func groupOf(address netip.Addr) group {
 	address = address.Unmap()
 	if address.Is4() {
 		bytes := address.As4()
-		return 4<<32 | group(binary.BigEndian.Uint16(bytes[:]))
+		return 4<<32 | group(binary.BigEndian.Uint16(bytes[:])) // 4 and 6 distinguish the IP versions
 	}
 	bytes := address.As16()
 	return 6<<32 | group(binary.BigEndian.Uint32(bytes[:]))

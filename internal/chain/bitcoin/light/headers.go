@@ -67,8 +67,8 @@ func (c *Client) updateTip() error {
 // only if neither grows.
 func (c *Client) headersReached() uint32 {
 	_, headers, err := c.headers.BlockHeaders.ChainTip()
-	_, filters, err2 := c.headers.RegFilterHeaders.ChainTip()
-	if err != nil || err2 != nil {
+	_, filters, filtersErr := c.headers.RegFilterHeaders.ChainTip()
+	if err != nil || filtersErr != nil {
 		return 0
 	}
 	return headers + filters
@@ -80,8 +80,8 @@ func (c *Client) restartHeaders(ctx context.Context, drop bool) error {
 	if err := c.headers.Stop(); err != nil {
 		return err
 	}
-	c.partsMu.Lock() // waits for running calls
-	defer c.partsMu.Unlock()
+	c.componentsMu.Lock() // waits for running calls
+	defer c.componentsMu.Unlock()
 	if err := deleteBans(c.database); err != nil {
 		return c.dataError(err)
 	}
@@ -238,7 +238,7 @@ func (t tip) header() bitcoin.Header {
 
 // AtHeight implements bitcoin.Source.
 func (c *Client) AtHeight(ctx context.Context, height int64) (bitcoin.Header, error) {
-	return withParts(ctx, c, func() (bitcoin.Header, error) {
+	return withComponents(ctx, c, func() (bitcoin.Header, error) {
 		best, err := c.headers.BestBlock()
 		if err != nil {
 			return bitcoin.Header{}, err
@@ -260,7 +260,7 @@ func (c *Client) MayPay(ctx context.Context, hash string, scripts iter.Seq[strin
 	if err != nil {
 		return false, err
 	}
-	filter, err := withParts(ctx, c, func() (*gcs.Filter, error) {
+	filter, err := withComponents(ctx, c, func() (*gcs.Filter, error) {
 		return c.headers.GetCFilter(*id, wire.GCSFilterRegular, neutrino.OptimisticBatch(), neutrino.MaxBatchSize(filterBatch))
 	})
 	if err != nil {
@@ -275,7 +275,7 @@ func (c *Client) Block(ctx context.Context, hash string) (bitcoin.Block, error) 
 	if err != nil {
 		return bitcoin.Block{}, err
 	}
-	return withParts(ctx, c, func() (bitcoin.Block, error) {
+	return withComponents(ctx, c, func() (bitcoin.Block, error) {
 		height, err := c.headers.GetBlockHeight(id)
 		if err != nil {
 			return bitcoin.Block{}, errors.Join(bitcoin.ErrNoBlock, err)
@@ -286,7 +286,7 @@ func (c *Client) Block(ctx context.Context, hash string) (bitcoin.Block, error) 
 		}
 		block, err := bitcoin.NewBlock(int64(height), message.MsgBlock())
 		if err == nil {
-			c.pool.block(block.Txs)
+			c.pool.recordBlock(block.Txs)
 		}
 		return block, err
 	})

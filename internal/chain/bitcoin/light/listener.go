@@ -29,7 +29,7 @@ const (
 // each peer for its tip and its filter header.
 type listener struct {
 	network     Network
-	configured  []string
+	configured  []string     // addresses of the peers that the merchant named
 	book        *addressBook // nil if no peers are discovered
 	pool        *pool
 	now         func() time.Time
@@ -49,11 +49,11 @@ type listener struct {
 	connectedSince time.Time // time since which enough groups are connected; zero while they are not
 }
 
-// newListener returns a listener that is not connected yet. It calls answered when
+// newListener returns a listener that is not connected yet. It calls onTipAnswer when
 // a peer has sent its tip or a filter header.
-func newListener(network Network, configured []string, pool *pool, now func() time.Time, answered func()) *listener {
+func newListener(network Network, configured []string, pool *pool, now func() time.Time, onTipAnswer func()) *listener {
 	return &listener{
-		network: network, configured: configured, pool: pool, now: now, onTipAnswer: answered,
+		network: network, configured: configured, pool: pool, now: now, onTipAnswer: onTipAnswer,
 		remotes: map[int32]*remote{}, connections: map[group]int{}, banned: map[group]time.Time{}, contradicted: map[netip.Addr]time.Time{}, fetches: newFetches(),
 	}
 }
@@ -99,7 +99,7 @@ func (l *listener) connectDiscovered(ctx context.Context) {
 			}
 			continue
 		}
-		if l.serve(ctx, key(na), true) {
+		if l.serve(ctx, dialAddress(na), true) {
 			l.book.markGood(na)
 		}
 		l.release(groupOfNA(na))
@@ -164,7 +164,7 @@ func (l *listener) add(r *remote) {
 	r.id = r.peer.ID()
 	l.remotes[r.id] = r
 	l.updateConnectedSince()
-	l.ask(r)
+	l.askTip(r)
 	if r.discovered && l.book.needsAddresses() {
 		r.peer.QueueMessage(wire.NewMsgGetAddr(), nil)
 	}
@@ -197,8 +197,8 @@ func (l *listener) updateConnectedSince() {
 	}
 }
 
-// announced handles a peer's announcements.
-func (l *listener) announced(r *remote, m *wire.MsgInv) {
+// handleAnnouncements handles a peer's announcements.
+func (l *listener) handleAnnouncements(r *remote, m *wire.MsgInv) {
 	now := l.now()
 	if !r.items.AllowN(now, len(m.InvList)) {
 		r.peer.Disconnect()
@@ -207,41 +207,41 @@ func (l *listener) announced(r *remote, m *wire.MsgInv) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var fetch []chainhash.Hash
-	block := false
+	announcesBlock := false
 	for _, i := range m.InvList {
 		switch {
 		case i.Type == wire.InvTypeBlock:
-			block = true
+			announcesBlock = true
 		case i.Type != wire.InvTypeTx || l.fetches.isFull(r.id):
-		case l.pool.announced(i.Hash, r.group) && l.fetches.announced(i.Hash, r.id, now):
+		case l.pool.recordAnnouncement(i.Hash, r.group) && l.fetches.addSource(i.Hash, r.id, now):
 			fetch = append(fetch, i.Hash)
 		}
 	}
 	askFor(r.peer, fetch)
-	if block {
-		l.ask(r)
+	if announcesBlock {
+		l.askTip(r)
 	}
 }
 
-// delivered passes a requested transaction to the pool. A transaction that the pool refuses
+// handleTx passes a requested transaction to the pool. A transaction that the pool refuses
 // counts as not delivered. Otherwise one peer could hide a payment: it could deliver the
 // transaction with a witness that is too large to keep, because the ID does not cover the witness.
-func (l *listener) delivered(r *remote, tx *wire.MsgTx) {
+func (l *listener) handleTx(r *remote, tx *wire.MsgTx) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	id := tx.TxHash()
 	if !l.fetches.pending(id) {
 		return
 	}
-	if err := l.pool.delivered(tx, r.group); err != nil {
+	if err := l.pool.storeDelivered(tx, r.group); err != nil {
 		l.askOthers(r.id, []chainhash.Hash{id})
 		return
 	}
-	l.fetches.delivered(id)
+	l.fetches.remove(id)
 }
 
-// refused handles a peer's answer that it does not have announced transactions.
-func (l *listener) refused(r *remote, m *wire.MsgNotFound) {
+// handleNotFound handles a peer's answer that it does not have announced transactions.
+func (l *listener) handleNotFound(r *remote, m *wire.MsgNotFound) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, i := range m.InvList {
@@ -249,11 +249,11 @@ func (l *listener) refused(r *remote, m *wire.MsgNotFound) {
 	}
 }
 
-// askOthers counts a strike against a peer for each transaction that it did not
-// deliver, and requests the transaction from the next peer that announced it.
+// askOthers counts transactions as undelivered by a peer, and requests each of them from the next peer that
+// announced it. A peer with more than maxUndelivered is disconnected.
 func (l *listener) askOthers(failed int32, ids []chainhash.Hash) {
 	if r := l.remotes[failed]; r != nil {
-		if r.strikes += len(ids); r.strikes > maxStrikes {
+		if r.undelivered += len(ids); r.undelivered > maxUndelivered {
 			r.peer.Disconnect()
 		}
 	}
@@ -274,8 +274,8 @@ func (l *listener) tick() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	for id, late := range l.fetches.overdue(now) {
-		l.askOthers(id, late)
+	for failed, late := range l.fetches.overdue(now) {
+		l.askOthers(failed, late)
 	}
 	l.disconnectContradicting(now)
 	askAll := now.Sub(l.askedAt) >= askInterval
@@ -287,7 +287,7 @@ func (l *listener) tick() {
 			// The tip has not changed for a while, although the peers have more blocks.
 			l.askFilter(r)
 		} else if askAll || r.askPending {
-			l.ask(r)
+			l.askTip(r)
 		}
 	}
 }

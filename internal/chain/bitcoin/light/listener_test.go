@@ -34,16 +34,16 @@ func TestListener_delivery(t *testing.T) {
 				t.Fatalf("requested from peer %d, want %d", got, peer)
 			}
 			l.Deliver(peer, withWitness(tx, 450_000))
-			if got := l.Strikes(peer); got != 1 {
-				t.Errorf("peer %d has %d strikes, want 1", peer, got)
+			if got := l.Undelivered(peer); got != 1 {
+				t.Errorf("peer %d failed to deliver %d transactions, want 1", peer, got)
 			}
 		}
 		l.Deliver(3, tx)
 		if l.Pool.Seen(id).IsZero() {
 			t.Error("payment is not seen")
 		}
-		if l.Strikes(3) != 0 || l.Asked(tx) != -1 {
-			t.Error("peer that delivered the payment has a strike, or the request is still open")
+		if l.Undelivered(3) != 0 || l.Asked(tx) != -1 {
+			t.Error("the delivered payment counts as undelivered, or the request is still open")
 		}
 	})
 
@@ -53,8 +53,8 @@ func TestListener_delivery(t *testing.T) {
 		l.Announce(0, tx)
 		l.Announce(1, tx)
 		l.Deliver(2, withWitness(tx, 450_000))
-		if l.Asked(tx) != 0 || l.Strikes(2) != 1 {
-			t.Errorf("requested from peer %d, %d strikes; want peer 0 and 1 strike", l.Asked(tx), l.Strikes(2))
+		if l.Asked(tx) != 0 || l.Undelivered(2) != 1 {
+			t.Errorf("requested from peer %d, %d undelivered by peer 2; want peer 0 and 1", l.Asked(tx), l.Undelivered(2))
 		}
 		l.Deliver(0, tx)
 		if l.Pool.Seen(id).IsZero() {

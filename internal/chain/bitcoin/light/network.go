@@ -19,16 +19,16 @@ type Network struct {
 var (
 	Mainnet = Network{
 		Name: "mainnet", Params: &chaincfg.MainNetParams,
-		Trust: Trust{Peers: 4, Filters: 3, MaxTipAge: 3 * time.Hour, Announcers: 2, MinWork: work("dee8e2a309ad8a9820433c68")},
+		Trust: Trust{Peers: 4, Filters: 3, MaxTipAge: 3 * time.Hour, Announcers: 2, MinWork: parseWork("dee8e2a309ad8a9820433c68")},
 	}
 	Testnet4 = Network{
 		Name: "testnet4", Params: &chaincfg.TestNet4Params,
-		Trust: Trust{Peers: 4, Filters: 3, MaxTipAge: 3 * time.Hour, Announcers: 2, MinWork: work("34a4690fe592dc49c7c")},
+		Trust: Trust{Peers: 4, Filters: 3, MaxTipAge: 3 * time.Hour, Announcers: 2, MinWork: parseWork("34a4690fe592dc49c7c")},
 	}
 	// Signet has few nodes that serve filters, and its blocks are signed.
 	Signet = Network{
 		Name: "signet", Params: &chaincfg.SigNetParams,
-		Trust: Trust{Peers: 2, Filters: 1, MaxTipAge: 3 * time.Hour, Announcers: 1, MinWork: work("67d328e681a")},
+		Trust: Trust{Peers: 2, Filters: 1, MaxTipAge: 3 * time.Hour, Announcers: 1, MinWork: parseWork("67d328e681a")},
 	}
 	// Regtest is a local test network.
 	Regtest = Network{
@@ -40,7 +40,7 @@ var (
 // Networks are all supported networks.
 var Networks = []Network{Mainnet, Testnet4, Signet, Regtest}
 
-func work(hex string) *big.Int {
+func parseWork(hex string) *big.Int {
 	w, ok := new(big.Int).SetString(hex, 16)
 	if !ok {
 		panic("not a number: " + hex)

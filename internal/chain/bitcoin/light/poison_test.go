@@ -155,7 +155,7 @@ func TestGate_withholds_filter_requests_with_too_few_groups(t *testing.T) {
 		}
 		return m.Command()
 	}
-	shake := func(local, remote net.Conn) {
+	handshake := func(local, remote net.Conn) {
 		t.Helper()
 		write(remote, wire.NewMsgVerAck())
 		if m, _, err := wire.ReadMessage(local, wire.AddrV2Version, magic); err != nil || m.Command() != "verack" {
@@ -163,14 +163,14 @@ func TestGate_withholds_filter_requests_with_too_few_groups(t *testing.T) {
 		}
 	}
 	// With one connected group the filter requests are withheld, and no other messages.
-	shake(first, remote)
+	handshake(first, remote)
 	write(first, request)
 	write(first, wire.NewMsgGetCFCheckpt(wire.GCSFilterRegular, &chainhash.Hash{1}))
 	write(first, wire.NewMsgPing(1))
 	if got := next(); got != "ping" {
 		t.Errorf("with one group %q was sent, want ping", got)
 	}
-	shake(second, secondRemote)
+	handshake(second, secondRemote)
 	write(first, request)
 	write(first, wire.NewMsgPing(2))
 	if got := []string{next(), next()}; got[0] != "getcfheaders" || got[1] != "ping" {

@@ -22,27 +22,27 @@ const (
 	// Limits of the transactions that are kept although they may not be relevant. Those
 	// that too few groups have announced are charged to the first of these groups, so that
 	// no group can displace the transactions that others announced.
-	maxSure, maxSureBytes     = 200_000, 64 << 20
-	maxUnsure, maxUnsureBytes = 5_000, 4 << 20
+	maxTrusted, maxTrustedBytes     = 200_000, 64 << 20
+	maxUntrusted, maxUntrustedBytes = 5_000, 4 << 20
 	// maxTxBytes is more than nodes relay for one transaction.
 	maxTxBytes = 400_000
 )
 
 // pool stores unconfirmed transactions. It is safe for concurrent use.
 type pool struct {
-	announcers int
+	announcers int // number of groups that must announce a transaction
 	store      *store
 	now        func() time.Time
 	wake       func()
 	hasher     hasher
 
-	mu       sync.Mutex
-	entries  map[chainhash.Hash]*entry
-	sure     queue
-	unsure   map[group]*queue // by the group that announced them first
-	watched  scripts
-	relevant relevantTxs
-	unsaved  map[chainhash.Hash]bool // entries that differ from those in the store
+	mu        sync.Mutex
+	entries   map[chainhash.Hash]*entry
+	trusted   queue
+	untrusted map[group]*queue // by the group that announced them first
+	watched   scripts
+	relevant  relevantTxs
+	unsaved   map[chainhash.Hash]bool // entries that differ from those in the store
 }
 
 // newPool returns a pool with the entries of the store. Its inputs are numbered above mark, so
@@ -51,7 +51,7 @@ func newPool(announcers int, store *store, mark uint64, now func() time.Time, wa
 	p := &pool{
 		announcers: announcers, store: store, now: now, wake: wake,
 		hasher:  hasher{maphash.MakeSeed()},
-		entries: map[chainhash.Hash]*entry{}, unsure: map[group]*queue{},
+		entries: map[chainhash.Hash]*entry{}, untrusted: map[group]*queue{},
 		relevant: newRelevantTxs(mark), unsaved: map[chainhash.Hash]bool{},
 	}
 	records, err := store.load()
@@ -62,9 +62,9 @@ func newPool(announcers int, store *store, mark uint64, now func() time.Time, wa
 	return p, nil
 }
 
-// announced records that a peer of a group announced a transaction, and reports whether the
+// recordAnnouncement records that a peer of a group announced a transaction, and reports whether the
 // transaction is still to be fetched.
-func (p *pool) announced(id chainhash.Hash, by group) (fetch bool) {
+func (p *pool) recordAnnouncement(id chainhash.Hash, by group) (fetch bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
@@ -92,9 +92,9 @@ func (p *pool) announced(id chainhash.Hash, by group) (fetch bool) {
 	return e.raw == nil
 }
 
-// delivered stores a transaction that was fetched from a peer of a group. It returns an error
+// storeDelivered stores a transaction that was fetched from a peer of a group. It returns an error
 // if the transaction cannot be kept in the delivered form, so another peer has to deliver it.
-func (p *pool) delivered(tx *wire.MsgTx, by group) error {
+func (p *pool) storeDelivered(tx *wire.MsgTx, by group) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.entries[tx.TxHash()]
@@ -117,10 +117,10 @@ func (p *pool) delivered(tx *wire.MsgTx, by group) error {
 
 // charge charges a group for the memory of an entry.
 func (p *pool) charge(by group, e *entry, bytes int) {
-	q := p.unsure[by]
+	q := p.untrusted[by]
 	if q == nil {
 		q = &queue{}
-		p.unsure[by] = q
+		p.untrusted[by] = q
 	}
 	q.add(e, bytes)
 	p.trim(q)
@@ -129,19 +129,19 @@ func (p *pool) charge(by group, e *entry, bytes int) {
 // trim forgets a group's entries that are beyond its limit, or that too few other groups
 // announced in time.
 func (p *pool) trim(q *queue) {
-	for _, e := range q.drop(maxUnsure, maxUnsureBytes, p.now().Add(-unmatchedTTL)) {
-		if !e.sure() {
+	for _, e := range q.drop(maxUntrusted, maxUntrustedBytes, p.now().Add(-unmatchedTTL)) {
+		if !e.isTrusted() {
 			p.forget(e)
 		}
 	}
 }
 
-// settle handles an entry that may have become sure.
+// settle handles an entry that may have become trusted.
 func (p *pool) settle(e *entry) {
-	if !e.sure() {
+	if !e.isTrusted() {
 		return
 	}
-	p.sure.add(e, len(e.raw))
+	p.trusted.add(e, len(e.raw))
 	if p.relevant.addClaims(e) {
 		p.takeConflicts(e)
 		p.markUnsaved(e)
@@ -172,7 +172,7 @@ func (p *pool) takeConflicts(e *entry) {
 		spends[o] = true
 	}
 	for _, other := range p.entries {
-		if other != e && other.sure() && slices.ContainsFunc(other.inputHashes, func(o uint64) bool { return spends[o] }) {
+		if other != e && other.isTrusted() && slices.ContainsFunc(other.inputHashes, func(o uint64) bool { return spends[o] }) {
 			p.relevant.addClaims(other)
 			p.markUnsaved(other)
 		}
@@ -200,12 +200,12 @@ func (p *pool) expire() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
-	for by, q := range p.unsure {
-		if p.trim(q); len(q.places) == 0 {
-			delete(p.unsure, by)
+	for by, q := range p.untrusted {
+		if p.trim(q); len(q.items) == 0 {
+			delete(p.untrusted, by)
 		}
 	}
-	for _, e := range p.sure.drop(maxSure, maxSureBytes, now.Add(-unmatchedTTL)) {
+	for _, e := range p.trusted.drop(maxTrusted, maxTrustedBytes, now.Add(-unmatchedTTL)) {
 		if e.tx == nil {
 			p.forget(e)
 		}
@@ -258,12 +258,12 @@ func (p *pool) restore(records []record) {
 			p.unsaved[r.ID] = true // cannot be decoded
 			continue
 		}
-		if e.sure() && !p.relevant.addClaims(e) || len(e.groups) == 0 {
+		if e.isTrusted() && !p.relevant.addClaims(e) || len(e.groups) == 0 {
 			p.unsaved[r.ID] = true // not relevant any more
 			continue
 		}
 		p.entries[e.id] = e
-		if !e.sure() {
+		if !e.isTrusted() {
 			p.charge(e.groups[0], e, len(e.raw))
 		}
 	}

@@ -142,10 +142,10 @@ func TestPool_keeps_relevant_transactions_after_a_restart(t *testing.T) {
 	t.Parallel()
 	p := light.NewPool(t, 2)
 	p.Waiting(watch)
-	tx, half, doubleSpend, unrelated := newTx([]int{1}, shop), newTx([]int{2}, shop), newTx([]int{1}, other), newTx([]int{3}, other)
+	tx, announcedOnce, doubleSpend, unrelated := newTx([]int{1}, shop), newTx([]int{2}, shop), newTx([]int{1}, other), newTx([]int{3}, other)
 	p.Announce(tx, 1, 2)
 	seen := p.Seen(tx.TxHash().String())
-	p.Announce(half, 1)
+	p.Announce(announcedOnce, 1)
 	p.Announce(unrelated, 1, 2)
 	p.Restart(t)
 	if got := p.Seen(tx.TxHash().String()); !got.Equal(seen) {
@@ -154,9 +154,9 @@ func TestPool_keeps_relevant_transactions_after_a_restart(t *testing.T) {
 	if p.Len() != 2 {
 		t.Errorf("%d entries, want the two payments", p.Len())
 	}
-	p.Announce(half, 2)
+	p.Announce(announcedOnce, 2)
 	p.Announce(doubleSpend, 2, 1)
-	want(t, p, txs{half}, map[int]*wire.MsgTx{1: doubleSpend})
+	want(t, p, txs{announcedOnce}, map[int]*wire.MsgTx{1: doubleSpend})
 }
 
 func TestPool_forgets_after_14_days_without_an_announcement(t *testing.T) {
@@ -216,14 +216,14 @@ func TestPool_forgets_buried_transactions_and_their_conflicts(t *testing.T) {
 	t.Parallel()
 	p := light.NewPool(t, 1)
 	p.Waiting(watch)
-	paid, robbed := newTx([]int{1}, shop), newTx([]int{2, 3}, shop)
+	paid, doubleSpent := newTx([]int{1}, shop), newTx([]int{2, 3}, shop)
 	unseen := bitcoin.NewTx(newTx([]int{3}, other))
 	p.Announce(paid, 1)
 	p.Announce(newTx([]int{1}, other), 1)
-	p.Announce(robbed, 1)
+	p.Announce(doubleSpent, 1)
 	p.Block(bitcoin.NewTx(paid), unseen, bitcoin.NewTx(newTx([]int{9}, other)))
 	p.Buried(paid.TxHash().String())
-	want(t, p, txs{robbed}, nil)
+	want(t, p, txs{doubleSpent}, nil)
 	p.Buried(unseen.ID)
 	want(t, p, nil, nil)
 	p.Restart(t)

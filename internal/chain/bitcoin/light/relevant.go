@@ -12,7 +12,7 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// maxClaims is the number of stored transactions that spend the same output.
+// maxClaims is the largest number of stored transactions that spend the same output.
 const maxClaims = 100
 
 // relevantTxs holds the relevant transactions: seen transactions that pay watched destinations, and
@@ -138,8 +138,8 @@ func (r *relevantTxs) since(mark uint64) (iter.Seq[string], uint64) {
 	return slices.Values(added), r.lastInput
 }
 
-// block records the transactions of a block that spend claimed outputs.
-func (r *relevantTxs) block(txs []bitcoin.Tx) {
+// recordBlock records the transactions of a block that spend claimed outputs.
+func (r *relevantTxs) recordBlock(txs []bitcoin.Tx) {
 	for _, tx := range txs {
 		var spent []string
 		for _, o := range tx.Spends {
@@ -153,9 +153,9 @@ func (r *relevantTxs) block(txs []bitcoin.Tx) {
 	}
 }
 
-// buried returns the entries that claim an output that a deeply buried transaction spent, including the
-// entry of that transaction.
-func (r *relevantTxs) buried(id string) []*entry {
+// takeBuried returns the entries that claim an output that a deeply buried transaction spent, including the
+// entry of that transaction, and deletes the record of the spent outputs.
+func (r *relevantTxs) takeBuried(id string) []*entry {
 	var found []*entry
 	for _, o := range r.spentInBlock[id] {
 		found = append(found, r.claims[o]...)

@@ -22,22 +22,22 @@ type remote struct {
 	bytes, messages, items, asks *rate.Limiter
 
 	// The listener's lock guards the fields below.
-	id         int32 // of the connected peer
-	answer     tipAnswer
-	answeredAt time.Time // time of its last answer about its tip
-	askPending bool      // a request was postponed by the rate limit
-	strikes    int       // number of transactions that it announced and did not deliver in a usable form
-	isGone     bool
+	id          int32 // of the connected peer
+	answer      tipAnswer
+	answeredAt  time.Time // time of its last answer about its tip
+	askPending  bool      // a request was postponed by the rate limit
+	undelivered int       // number of transactions that it announced and did not deliver in a usable form
+	isGone      bool
 }
 
-// maxStrikes is the number of announced transactions that a peer may fail to deliver.
-const maxStrikes = 500
+// maxUndelivered is the number of announced transactions that a peer may fail to deliver.
+const maxUndelivered = 500
 
 func newRemote(to net.Addr, discovered bool) *remote {
 	g := groupOfPeer(to)
 	return &remote{
 		group: g, address: addressOf(to), discovered: discovered, answer: tipAnswer{group: g},
-		// Far more than an honest peer sends: some 20 transactions a second.
+		// An honest peer sends about 20 transactions a second, far below these limits.
 		bytes:    rate.NewLimiter(1<<20, 16<<20),
 		messages: rate.NewLimiter(500, 5_000),
 		items:    rate.NewLimiter(500, 2*wire.MaxInvPerMsg),
@@ -64,9 +64,9 @@ func (l *listener) config(r *remote) *peer.Config {
 					p.Disconnect()
 				}
 			},
-			OnInv:       func(_ *peer.Peer, m *wire.MsgInv) { l.announced(r, m) },
-			OnTx:        func(_ *peer.Peer, m *wire.MsgTx) { l.delivered(r, m) },
-			OnNotFound:  func(_ *peer.Peer, m *wire.MsgNotFound) { l.refused(r, m) },
+			OnInv:       func(_ *peer.Peer, m *wire.MsgInv) { l.handleAnnouncements(r, m) },
+			OnTx:        func(_ *peer.Peer, m *wire.MsgTx) { l.handleTx(r, m) },
+			OnNotFound:  func(_ *peer.Peer, m *wire.MsgNotFound) { l.handleNotFound(r, m) },
 			OnHeaders:   func(_ *peer.Peer, m *wire.MsgHeaders) { l.handleTip(r, m) },
 			OnCFHeaders: func(_ *peer.Peer, m *wire.MsgCFHeaders) { l.handleFilter(r, m) },
 			OnAddr: func(p *peer.Peer, m *wire.MsgAddr) {
@@ -79,20 +79,26 @@ func (l *listener) config(r *remote) *peer.Config {
 	}
 }
 
-// timeoutConn closes a connection if the peer does not read.
+// writeTimeout is the time that a peer may take to read a message.
+const writeTimeout = 20 * time.Second
+
+// timeoutConn fails writes to a peer that does not read within writeTimeout.
 type timeoutConn struct{ net.Conn }
 
 func (c timeoutConn) Write(b []byte) (int, error) {
-	if err := c.SetWriteDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := c.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(b)
 }
 
+// maxRequested is the number of transactions in one request, as in Bitcoin Core.
+const maxRequested = 1000
+
 // askFor requests transactions from a peer.
 func askFor(p *peer.Peer, ids []chainhash.Hash) {
 	for len(ids) > 0 {
-		batch := ids[:min(len(ids), 1000)]
+		batch := ids[:min(len(ids), maxRequested)]
 		ids = ids[len(batch):]
 		m := wire.NewMsgGetDataSizeHint(uint(len(batch)))
 		for i := range batch {

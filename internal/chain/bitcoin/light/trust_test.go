@@ -12,6 +12,7 @@ import (
 func TestTrust(t *testing.T) {
 	t.Parallel()
 	trust := light.Trust{Peers: 4, Filters: 3, MaxTipAge: 3 * time.Hour, MinWork: big.NewInt(1000)}
+	// Each witness has a group, a tip and a filter header. Those of the client are 1.
 	good := []light.Witness{{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 1, 0}}
 	for _, tt := range []struct {
 		name      string

@@ -17,10 +17,10 @@ type tipAnswer struct {
 	filter   chainhash.Hash
 }
 
-// ask asks a peer for the headers after the parent of the tip. If they do not include the tip, the
-// peer does not agree. While the tip is far behind the network, ask does nothing, because there
+// askTip asks a peer for the headers after the parent of the tip. If they do not include the tip, the
+// peer does not agree. While the tip is far behind the network, askTip does nothing, because there
 // would be too many headers.
-func (l *listener) ask(r *remote) {
+func (l *listener) askTip(r *remote) {
 	if l.tip.height == 0 || l.behind() {
 		return
 	}
@@ -42,7 +42,7 @@ func (l *listener) setTip(tip tip) {
 	l.tip, l.askedAt = tip, l.now()
 	l.outvotedSince = time.Time{}
 	for _, r := range l.remotes {
-		l.ask(r)
+		l.askTip(r)
 		if r.answer.tip == tip.hash {
 			l.askFilter(r)
 		}
@@ -131,6 +131,9 @@ func (l *listener) outvoted() bool {
 	return !l.outvotedSince.IsZero() && l.now().Sub(l.outvotedSince) >= outvoteDelay
 }
 
+// banTime is the time for which the group of a peer with a contradicted filter header is not connected.
+const banTime = 24 * time.Hour
+
 // disconnectContradicting disconnects peers whose filter header differs from the agreed one. It sets
 // outvotedSince while the stored filter header differs from the agreed one.
 func (l *listener) disconnectContradicting(now time.Time) {
@@ -146,9 +149,9 @@ func (l *listener) disconnectContradicting(now time.Time) {
 	}
 	for _, r := range l.remotes {
 		if r.answer.filterOf == l.tip.hash && r.answer.filter != filter {
-			l.banned[r.group] = now.Add(24 * time.Hour)
+			l.banned[r.group] = now.Add(banTime)
 			if !l.outvotedSince.IsZero() {
-				l.contradicted[r.address] = now.Add(24 * time.Hour)
+				l.contradicted[r.address] = now.Add(banTime)
 			}
 			r.peer.Disconnect()
 		}

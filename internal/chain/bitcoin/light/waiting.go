@@ -14,9 +14,9 @@ import (
 
 // scripts is a set of watched scripts, by their hashes. A million of them take about 20 MB.
 type scripts struct {
-	hashes map[uint64]struct{}
-	mark   uint64    // of the newest script
-	since  time.Time // time at which the set was created
+	hashes    map[uint64]struct{}
+	mark      uint64 // of the newest script
+	createdAt time.Time
 }
 
 // intersect returns the hashes that are in the set.
@@ -32,8 +32,8 @@ func (s *scripts) intersect(hashes []uint64) (found []uint64) {
 // add adds the scripts that are watched since the last call, and reports whether there were
 // any. Once a day it creates the set again, without the scripts that are not watched any more.
 func (s *scripts) add(watched chain.Watched, h hasher, now time.Time) (added bool) {
-	if s.hashes == nil || now.Sub(s.since) > 24*time.Hour {
-		s.hashes, s.mark, s.since = map[uint64]struct{}{}, 0, now
+	if s.hashes == nil || now.Sub(s.createdAt) > 24*time.Hour {
+		s.hashes, s.mark, s.createdAt = map[uint64]struct{}{}, 0, now
 	}
 	list, next := watched.Since(s.mark)
 	var buffer []byte
@@ -76,7 +76,7 @@ func (p *pool) matchAgain() {
 			e.paysWatched = true
 			p.markUnsaved(e)
 		}
-		if e.sure() {
+		if e.isTrusted() {
 			p.relevant.addClaims(e)
 			p.takeConflicts(e)
 		}
@@ -89,7 +89,7 @@ func (p *pool) seen(id string) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	hash, err := chainhash.NewHashFromStr(id)
-	if err != nil || p.entries[*hash] == nil || !p.entries[*hash].sure() {
+	if err != nil || p.entries[*hash] == nil || !p.entries[*hash].isTrusted() {
 		return time.Time{}
 	}
 	return p.entries[*hash].seen
@@ -109,20 +109,20 @@ func (p *pool) pending(outpoint string) bool {
 	return p.relevant.claims[outpoint] != nil
 }
 
-// block records the transactions of a block.
-func (p *pool) block(txs []bitcoin.Tx) {
+// recordBlock records the transactions of a block.
+func (p *pool) recordBlock(txs []bitcoin.Tx) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.relevant.block(txs)
+	p.relevant.recordBlock(txs)
 }
 
-// buried forgets transactions that are deep in the chain, and those that spend the same
+// forgetBuried forgets transactions that are deep in the chain, and those that spend the same
 // outputs.
-func (p *pool) buried(ids []string) {
+func (p *pool) forgetBuried(ids []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, id := range ids {
-		for _, e := range p.relevant.buried(id) {
+		for _, e := range p.relevant.takeBuried(id) {
 			p.forget(e)
 		}
 	}

@@ -159,7 +159,7 @@ func (n *Node) blockFromJSON(ctx context.Context, height int64, hash string) (bi
 	block := bitcoin.Block{Header: bitcoin.NewHeader(height, header), Txs: make([]bitcoin.Tx, len(answer.Tx))}
 	ids := make([]chainhash.Hash, len(answer.Tx))
 	for i, t := range answer.Tx {
-		if block.Txs[i], ids[i], err = t.read(); err != nil {
+		if block.Txs[i], ids[i], err = t.convert(); err != nil {
 			return bitcoin.Block{}, err
 		}
 	}

@@ -109,36 +109,36 @@ func TestBlock_refuses_malformed_JSON(t *testing.T) {
 	}
 }
 
-func TestConcerns_reports_blocks_that_may_pay(t *testing.T) {
+func TestMayPay_reports_blocks_that_may_pay(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 2)
 	f.send(destination(1), 1000)
 	f.send(destination(2), 1000)
 	f.mine()
 	n, hash := f.source(), f.best[3].BlockHash().String()
-	concerns := func(want bool, scripts ...string) {
+	checkMayPay := func(want bool, scripts ...string) {
 		t.Helper()
 		got, err := n.MayPay(t.Context(), hash, slices.Values(scripts))
 		if err != nil || got != want {
-			t.Errorf("Concerns(%q) = %t, %v, want %t", scripts, got, err, want)
+			t.Errorf("MayPay(%q) = %t, %v, want %t", scripts, got, err, want)
 		}
 	}
-	concerns(true, destination(3)) // not read yet
+	checkMayPay(true, destination(3)) // not read yet
 	if _, err := n.Block(t.Context(), hash); err != nil {
 		t.Fatal(err)
 	}
-	concerns(true, destination(1))
-	concerns(true, destination(3), destination(2))
-	concerns(true, "51") // of the coinbase
-	concerns(false, destination(3), destination(4))
-	concerns(false)
+	checkMayPay(true, destination(1))
+	checkMayPay(true, destination(3), destination(2))
+	checkMayPay(true, "51") // of the coinbase
+	checkMayPay(false, destination(3), destination(4))
+	checkMayPay(false)
 	for range 200 {
 		f.mine()
 		if _, err := n.Block(t.Context(), f.best[len(f.best)-1].BlockHash().String()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	concerns(true, destination(3)) // not kept any more
+	checkMayPay(true, destination(3)) // not kept any more
 }
 
 func TestScan_reads_each_block_once(t *testing.T) {

@@ -98,7 +98,7 @@ func (c *client) send(ctx context.Context, body []byte) (answer []byte, status i
 		return nil, 0, c.closeAfter(ctx, err)
 	}
 	if len(answer) > maxAnswer {
-		return nil, 0, errors.New("answer too long")
+		return nil, 0, fmt.Errorf("answer is larger than %d bytes", maxAnswer)
 	}
 	c.compareClocks(start, end, response.Header.Get("Date"))
 	return answer, response.StatusCode, nil

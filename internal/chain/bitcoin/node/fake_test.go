@@ -38,9 +38,9 @@ type fake struct {
 	mempool []*wire.MsgTx
 	entered map[string]time.Time // time at which a transaction entered the mempool
 	started time.Time
-	// clockOff is the time by which its clock is ahead of the test's clock.
-	clockOff time.Duration
-	calls    map[string]int
+	// clockLead is the time by which its clock is ahead of the test's clock.
+	clockLead time.Duration
+	calls     map[string]int
 	// answers replace the true answers, by method.
 	answers map[string]answer
 	// handler replaces all answers.
@@ -64,7 +64,7 @@ var noon = time.Date(2027, 1, 15, 12, 0, 0, 500_000_000, time.UTC)
 
 func newFake(t *testing.T, height int) *fake {
 	f := &fake{
-		t: t, clock: clocktest.At(noon), started: noon.Add(-48 * time.Hour), user: "test", pass: "secret",
+		t: t, clock: clocktest.New(noon), started: noon.Add(-48 * time.Hour), user: "test", pass: "secret",
 		best:    []*wire.MsgBlock{chaincfg.RegressionNetParams.GenesisBlock},
 		heights: map[string]int{chaincfg.RegressionNetParams.GenesisHash.String(): 0},
 		entered: map[string]time.Time{}, calls: map[string]int{}, answers: map[string]answer{},
@@ -102,8 +102,8 @@ func (f *fake) set(change func()) {
 	change()
 }
 
-// pays returns a transaction with a new input.
-func (f *fake) pays(script string, units int64) *wire.MsgTx {
+// newPayment returns a transaction with a new input.
+func (f *fake) newPayment(script string, units int64) *wire.MsgTx {
 	raw, err := hex.DecodeString(script)
 	if err != nil {
 		f.t.Fatal(err)
@@ -119,7 +119,7 @@ func (f *fake) pays(script string, units int64) *wire.MsgTx {
 func (f *fake) send(script string, units int64) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	tx := f.pays(script, units)
+	tx := f.newPayment(script, units)
 	f.mempool = append(f.mempool, tx)
 	f.entered[tx.TxHash().String()] = f.clock.Now()
 	return tx.TxHash().String()
@@ -157,7 +157,7 @@ func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 	handler := f.handler
 	user, pass, _ := r.BasicAuth()
 	allowed := user == f.user && pass == f.pass
-	w.Header().Set("Date", f.clock.Now().Add(f.clockOff).UTC().Format(http.TimeFormat))
+	w.Header().Set("Date", f.clock.Now().Add(f.clockLead).UTC().Format(http.TimeFormat))
 	f.mu.Unlock()
 	if handler != nil {
 		handler(w, r)

@@ -16,12 +16,12 @@ import (
 	"chequer/internal/chain/chaintest"
 )
 
-func TestBtcd(t *testing.T) {
+func TestBtcd_passes_the_suite_of_networks(t *testing.T) {
 	t.Parallel()
 	chaintest.Run(t, func(t *testing.T) chaintest.Harness { return btcd(t) })
 }
 
-func TestLitecoind(t *testing.T) {
+func TestLitecoind_passes_the_suite_of_networks(t *testing.T) {
 	t.Parallel()
 	chaintest.Run(t, func(t *testing.T) chaintest.Harness { return litecoind(t) })
 }
@@ -86,10 +86,10 @@ func TestRestart_of_the_node(t *testing.T) {
 	onEachNode(t, func(t *testing.T, h *harness) {
 		script := h.NewScript(t)
 		watch := chaintest.Watch{script: true}
-		pays := chaintest.Output{Script: script, Amount: h.Asset().Dust}
-		mined := h.Send(t, pays)
+		payment := chaintest.Output{Script: script, Amount: h.Asset().Dust}
+		mined := h.Send(t, payment)
 		h.Mine(t, mined)
-		waits := h.Send(t, pays)
+		waits := h.Send(t, payment)
 		dust := h.Asset().Dust.String()
 		before := mustScan(t, h.net, chain.Cursor{}, watch, dust, dust)
 		h.Stop(t)
@@ -173,7 +173,7 @@ func TestLitecoind_with_MWEB(t *testing.T) {
 	const last = 431 // block before MWEB
 	mine(last - int(h.Tip(t).Height))
 	watch := chaintest.Watch{}
-	pays := func(amount string) { // from the wallet to a new address
+	pay := func(amount string) { // from the wallet to a new address
 		var address string
 		var info struct{ ScriptPubKey string }
 		h.Call(t, &address, "getnewaddress", "", "bech32")
@@ -187,7 +187,7 @@ func TestLitecoind_with_MWEB(t *testing.T) {
 	mine(2)
 	mustScan(t, h.net, chain.Cursor{}, watch)
 
-	pays("0.25")
+	pay("0.25")
 	mustScan(t, h.net, chain.Cursor{}, watch, "0.25")
 	mine(1)
 	mustScan(t, h.net, chain.Cursor{}, watch, "0.25")
@@ -200,7 +200,7 @@ func TestLitecoind_with_MWEB(t *testing.T) {
 	h.Call(t, &coins, "listunspent")
 	plain := slices.DeleteFunc(coins, func(c coin) bool { return c.Vout == nil })
 	h.Call(t, nil, "lockunspent", false, plain)
-	pays("0.5") // out of MWEB: only the block shows the recipient
+	pay("0.5") // out of MWEB: only the block shows the recipient
 	mustScan(t, h.net, chain.Cursor{}, watch, "0.25")
 	mine(1)
 	mustScan(t, h.net, chain.Cursor{}, watch, "0.25", "0.5")

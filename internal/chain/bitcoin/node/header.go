@@ -52,14 +52,14 @@ func (n *Node) Best(ctx context.Context) (bitcoin.Header, error) {
 func (n *Node) best(ctx context.Context) (bitcoin.Header, error) {
 	var info chainInfo
 	var genesis string
-	chainInfo, first := newRequest(&info, "getblockchaininfo"), newRequest(&genesis, "getblockhash", 0)
-	if err := n.rpc.sendBatch(ctx, chainInfo, first); err != nil {
+	infoRequest, genesisRequest := newRequest(&info, "getblockchaininfo"), newRequest(&genesis, "getblockhash", 0)
+	if err := n.rpc.sendBatch(ctx, infoRequest, genesisRequest); err != nil {
 		return bitcoin.Header{}, err
 	}
-	if err := firstError(chainInfo, first); err != nil {
+	if err := firstError(infoRequest, genesisRequest); err != nil {
 		return bitcoin.Header{}, err
 	}
-	if err := n.rightNetwork(info.Chain, genesis); err != nil {
+	if err := n.checkNetwork(info.Chain, genesis); err != nil {
 		return bitcoin.Header{}, err
 	}
 	if err := n.checkCheckpoint(ctx, info.Blocks); err != nil {
@@ -82,7 +82,8 @@ func (n *Node) best(ctx context.Context) (bitcoin.Header, error) {
 	return best, nil
 }
 
-func (n *Node) rightNetwork(name, genesis string) error {
+// checkNetwork returns an error if a node is of another network or another coin.
+func (n *Node) checkNetwork(name, genesis string) error {
 	if core := coreNames[name]; core != "" {
 		name = core
 	}

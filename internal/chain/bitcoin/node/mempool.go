@@ -16,20 +16,20 @@ import (
 // longer than the time until the block with the transaction is read.
 const sightingTTL = 2 * time.Hour
 
-// mempool is the node's mempool in its last list. It may be large, so only transactions to
+// mempool is the node's mempool as of its newest listing. It may be large, so only transactions to
 // watched destinations are kept whole.
 type mempool struct {
 	entries  map[chainhash.Hash]*entry
 	departed map[chainhash.Hash]departure // sightings of transactions that left the mempool
-	listedAt time.Time                    // time of the last request; zero if there was none, or the list was not complete
-	number   uint32                       // of the list
+	listedAt time.Time                    // time of the newest listing; zero if there was none, or it was not complete
+	number   uint32                       // of the newest listing
 	mark     uint64                       // of the destinations that were searched for
 }
 
 // entry is a transaction in the mempool.
 type entry struct {
 	arrival       *arrival
-	number        uint32      // of the last list that contains it
+	number        uint32      // of the last listing that contains it
 	outputHashes  []uint64    // hashes of scripts; nil until it is read
 	tx            *bitcoin.Tx // nil unless it pays a destination
 	spends        []string    // spent outpoints that were watched when it was read
@@ -37,8 +37,8 @@ type entry struct {
 	timeRequested bool        // true if the node was asked for its time
 }
 
-// arrival is the time between two lists of the mempool: a transaction that only the second
-// contains arrived in between. after is zero for the first list.
+// arrival is the time between two listings of the mempool: a transaction that only the second
+// contains arrived in between. after is zero for the first listing.
 type arrival struct{ after, until time.Time }
 
 // departure is a transaction that left the mempool.
@@ -49,7 +49,7 @@ func newMempool() mempool {
 }
 
 // Seen implements bitcoin.Source. It returns zero for a transaction that was in the mempool
-// before the first list and whose time was never requested.
+// before the first listing and whose time was never requested.
 func (n *Node) Seen(tx string) time.Time {
 	id, err := chainhash.NewHashFromStr(tx)
 	if err != nil {
@@ -68,9 +68,9 @@ func (m *mempool) forget(tx string) {
 	}
 }
 
-// update applies a new list of the mempool.
+// update applies a new listing of the mempool.
 func (m *mempool) update(s state) error {
-	times := &arrival{after: m.listedAt, until: s.end}
+	between := &arrival{after: m.listedAt, until: s.end}
 	m.number++
 	for _, text := range s.ids {
 		id, err := parseHash(text)
@@ -79,7 +79,7 @@ func (m *mempool) update(s state) error {
 		}
 		e := m.entries[id]
 		if e == nil {
-			e = m.add(id, times)
+			e = m.add(id, between)
 		}
 		e.number = m.number
 	}
@@ -103,10 +103,10 @@ func (m *mempool) update(s state) error {
 
 // add adds a transaction. If it returns to the mempool after its block left the chain, it
 // keeps its first sighting.
-func (m *mempool) add(id chainhash.Hash, times *arrival) *entry {
-	e := &entry{arrival: times}
-	if !times.after.IsZero() {
-		e.seen = times.until
+func (m *mempool) add(id chainhash.Hash, between *arrival) *entry {
+	e := &entry{arrival: between}
+	if !between.after.IsZero() {
+		e.seen = between.until
 	}
 	if d := m.departed[id]; !d.seen.IsZero() {
 		e.seen, e.timeRequested = d.seen, true

@@ -43,12 +43,12 @@ func wantIDs(t *testing.T, w bitcoin.Waiting, want ...string) {
 func TestSeen_is_between_two_scans(t *testing.T) {
 	t.Parallel()
 	watch := chaintest.Watch{destination(1): true}
-	const first = true // the transaction is in the first list
+	const first = true // the transaction is in the first listing
 	tests := map[string]struct {
 		first bool
-		entry time.Duration // the node's entry time, after the previous list
-		clock time.Duration // how far the node's clock is ahead
-		want  time.Duration // after the previous list, which is at half a second
+		entry time.Duration // the node's entry time, after the previous listing
+		clock time.Duration // time by which the node's clock is ahead
+		want  time.Duration // after the previous listing, which is at half a second
 	}{
 		"between the lists: the end of its second": {!first, 3 * time.Second, 0, 3500 * time.Millisecond},
 		"in the last second: the list":             {!first, 10 * time.Second, 0, 10 * time.Second},
@@ -66,7 +66,7 @@ func TestSeen_is_between_two_scans(t *testing.T) {
 			t.Parallel()
 			f := newFake(t, 1)
 			n := f.source()
-			f.clockOff = test.clock
+			f.clockLead = test.clock
 			if !test.first {
 				mustWait(t, n, watch)
 			}

@@ -12,8 +12,8 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// txsAtOnce is the number of transactions that are requested in one batch: as many of the largest that
-// nodes relay must fit in an answer in JSON.
+// txsAtOnce is the number of transactions that are requested in one batch. An answer in JSON with this number of
+// transactions of the largest size that nodes relay fits in maxAnswer.
 const txsAtOnce = 25
 
 // readNew reads the transactions that have not been read yet.
@@ -59,7 +59,7 @@ func (n *Node) readTxs(ctx context.Context, ids []chainhash.Hash, watched chain.
 		requests := make([]*request, len(batch))
 		for i, id := range batch {
 			requests[i] = newRequest(new(json.RawMessage), "getrawtransaction", id.String(), n.config.BlocksAsJSON)
-			if !n.config.BlocksAsJSON {
+			if !n.config.BlocksAsJSON { // btcd refuses the boolean parameter: it expects a number
 				requests[i].params = requests[i].params[:1]
 			}
 		}
@@ -111,7 +111,7 @@ func txFromJSON(id string, text json.RawMessage) (bitcoin.Tx, error) {
 	if err := json.Unmarshal(text, &answer); err != nil {
 		return bitcoin.Tx{}, fmt.Errorf("transaction %s: unexpected result: %w", id, err)
 	}
-	tx, _, err := answer.read()
+	tx, _, err := answer.convert()
 	if err != nil {
 		return bitcoin.Tx{}, err
 	}

@@ -13,11 +13,11 @@ import (
 
 // Codes of Bitcoin Core's rpc/protocol.h.
 const (
-	codeMisc     = -1  // pruned data; in btcd also a height out of range
-	codeNotFound = -5  // no such block or transaction
-	codeRange    = -8  // no such height
-	codeWarmUp   = -28 // the node is starting
-	codeMethod   = -32601
+	codeMisc     = -1     // pruned data; in btcd also a height out of range
+	codeNotFound = -5     // no such block or transaction
+	codeRange    = -8     // no such height
+	codeWarmUp   = -28    // the node is starting
+	codeMethod   = -32601 // no such method
 )
 
 // refusal is an error object in a node's answer.

@@ -25,7 +25,7 @@ func (n *Node) sightingsSince(s state) time.Time {
 // startTime returns the earliest time at which the node certainly had started, by this machine's
 // clock. The node reports its uptime in whole seconds, so each uptime gives a range of times. If
 // a range begins after the known start, the node has restarted. For a node that does not report
-// its uptime, start returns the time of the first listing.
+// its uptime, startTime returns the time of the first listing.
 func (n *Node) startTime(s state) time.Time {
 	uptime := time.Duration(s.uptime) * time.Second
 	earliest, latest := s.start.Add(-uptime-time.Second), s.end.Add(-uptime)
@@ -42,8 +42,8 @@ func (n *Node) startTime(s state) time.Time {
 	return n.startedAt
 }
 
-// date asks the node for the times of the transactions that pay destinations.
-func (n *Node) date(ctx context.Context) error {
+// requestTimes asks the node for the times of the transactions that pay destinations.
+func (n *Node) requestTimes(ctx context.Context) error {
 	var requests []*request
 	var entries []*entry
 	for id, e := range n.mempool.entries {
@@ -59,11 +59,11 @@ func (n *Node) date(ctx context.Context) error {
 		return err
 	}
 	if isUnknownMethod(requests[0].err) {
-		return n.dateAll(ctx, entries)
+		return n.requestAllTimes(ctx, entries)
 	}
 	for i, r := range requests {
 		if r.err == nil {
-			entries[i].date(*r.result.(*waitingSince), n.rpc.clockLead)
+			entries[i].setSeen(*r.result.(*waitingSince), n.rpc.clockLead)
 		} else if !hasCode(r.err, codeNotFound) {
 			return r.err
 		}
@@ -75,9 +75,9 @@ func (n *Node) date(ctx context.Context) error {
 // waitingSince is the entry time of a mempool entry, in whole seconds.
 type waitingSince struct{ Time int64 }
 
-// dateAll is date for btcd, which returns the times of all transactions at once. That is much
-// data, so it is requested only if a transaction has no time yet.
-func (n *Node) dateAll(ctx context.Context, entries []*entry) error {
+// requestAllTimes is requestTimes for btcd, which returns the times of all transactions at once. The answer is
+// large, so it is requested only if a transaction has no time yet.
+func (n *Node) requestAllTimes(ctx context.Context, entries []*entry) error {
 	var entryTimes map[string]waitingSince
 	for _, e := range entries {
 		if e.seen.IsZero() && entryTimes == nil {
@@ -86,18 +86,18 @@ func (n *Node) dateAll(ctx context.Context, entries []*entry) error {
 			}
 		}
 		if t, known := entryTimes[e.tx.ID]; known {
-			e.date(t, n.rpc.clockLead)
+			e.setSeen(t, n.rpc.clockLead)
 		}
 		e.timeRequested = true
 	}
 	return nil
 }
 
-// date sets the first sighting to the end of the second that the node reports, when the
-// transaction certainly was in the mempool. If that is not between the two lists, the clocks
-// differ, and the time of the second list is used.
-func (e *entry) date(t waitingSince, ahead time.Duration) {
-	seen := time.Unix(t.Time+1, 0).Add(ahead)
+// setSeen sets the first sighting to the end of the second that the node reports, when the
+// transaction certainly was in the mempool. If that is not between the two listings, the clocks
+// differ, and the time of the second listing is used.
+func (e *entry) setSeen(t waitingSince, clockLead time.Duration) {
+	seen := time.Unix(t.Time+1, 0).Add(clockLead)
 	switch {
 	case t.Time <= 0, !seen.After(e.arrival.after):
 		if e.arrival.after.IsZero() {

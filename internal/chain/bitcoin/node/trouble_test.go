@@ -230,7 +230,7 @@ func TestNode_refuses_an_endless_answer(t *testing.T) {
 			}
 		}
 	}
-	if _, err := f.source().Best(t.Context()); err == nil || !strings.Contains(err.Error(), "answer too long") {
+	if _, err := f.source().Best(t.Context()); err == nil || !strings.Contains(err.Error(), "answer is larger than 67108864 bytes") {
 		t.Errorf("Best() = %v, want an error for a too long answer", err)
 	}
 }

@@ -32,24 +32,24 @@ type tx struct {
 	}
 }
 
-// read converts a transaction and returns its hash. Inputs and outputs of Litecoin's MWEB,
+// convert returns a transaction and its hash. Inputs and outputs of Litecoin's MWEB,
 // which have no index, are left out.
-func (t tx) read() (bitcoin.Tx, chainhash.Hash, error) {
+func (t tx) convert() (bitcoin.Tx, chainhash.Hash, error) {
 	id, err := parseHash(t.TxID)
 	if err != nil {
 		return bitcoin.Tx{}, chainhash.Hash{}, err
 	}
-	read := bitcoin.Tx{ID: t.TxID}
+	converted := bitcoin.Tx{ID: t.TxID}
 	for _, in := range t.Vin {
 		switch {
 		case in.Coinbase != nil:
-			read.Coinbase = true
+			converted.Coinbase = true
 		case !in.IsMWEB:
 			spent, err := parseHash(in.TxID)
 			if err != nil {
 				return bitcoin.Tx{}, chainhash.Hash{}, fmt.Errorf("transaction %s: %w", t.TxID, err)
 			}
-			read.Spends = append(read.Spends, wire.NewOutPoint(&spent, in.Vout).String())
+			converted.Spends = append(converted.Spends, wire.NewOutPoint(&spent, in.Vout).String())
 		}
 	}
 	for _, out := range t.Vout {
@@ -58,20 +58,20 @@ func (t tx) read() (bitcoin.Tx, chainhash.Hash, error) {
 		}
 		units, err := parseUnits(out.Value)
 		script, notHex := hex.DecodeString(out.ScriptPubKey.Hex)
-		if err != nil || notHex != nil || out.N != len(read.Outputs) {
+		if err != nil || notHex != nil || out.N != len(converted.Outputs) {
 			return bitcoin.Tx{}, chainhash.Hash{}, fmt.Errorf("output %d of transaction %s is malformed", out.N, t.TxID)
 		}
-		read.Outputs = append(read.Outputs, bitcoin.Output{Script: hex.EncodeToString(script), Units: units})
+		converted.Outputs = append(converted.Outputs, bitcoin.Output{Script: hex.EncodeToString(script), Units: units})
 	}
-	return read, id, nil
+	return converted, id, nil
 }
 
 // parseUnits converts an amount of coins, "0.00000546" or "5.46e-06", to the smallest unit, of
 // which it must be a whole number.
 func parseUnits(coins json.Number) (int64, error) {
-	const longest = 24
+	const maxLength = 24 // in characters
 	value, ok := new(big.Rat).SetString(string(coins))
-	if len(coins) > longest || strings.Contains(string(coins), "/") || !ok {
+	if len(coins) > maxLength || strings.Contains(string(coins), "/") || !ok {
 		return 0, fmt.Errorf("%q is not an amount", oneLine(string(coins)))
 	}
 	value.Mul(value, big.NewRat(btcutil.SatoshiPerBitcoin, 1))

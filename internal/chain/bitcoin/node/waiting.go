@@ -60,21 +60,21 @@ func (n *Node) waiting(ctx context.Context, watched chain.Watched) (bitcoin.Wait
 	if err := n.readNew(ctx, watched); err != nil {
 		return bitcoin.Waiting{}, err
 	}
-	if err := n.date(ctx); err != nil {
+	if err := n.requestTimes(ctx); err != nil {
 		return bitcoin.Waiting{}, err
 	}
 	w := bitcoin.Waiting{
 		Coverage: chain.Complete, Since: n.sightingsSince(s),
 		Txs: n.mempool.paying(watched), Conflicts: n.mempool.conflicts(watched, s.end),
 	}
-	if !n.complete(s) {
+	if !n.countListing(s) {
 		w.Coverage = chain.Partial
 	}
 	return w, nil
 }
 
-// complete reports whether absence from the mempool means that a transaction is gone.
-func (n *Node) complete(s state) bool {
+// countListing counts the listing, and reports whether absence from the mempool means that a transaction is gone.
+func (n *Node) countListing(s state) (complete bool) {
 	switch {
 	case s.loading():
 		n.listings = 0
@@ -98,7 +98,8 @@ func (n *Node) state(ctx context.Context) (state, error) {
 	if network.err != nil && isUnknownMethod(network.err) {
 		network.err = nil
 	}
-	if uptime.err != nil || s.uptime < 0 || s.uptime > int64(100*365*24*time.Hour/time.Second) {
+	const maxUptime = int64(100 * 365 * 24 * time.Hour / time.Second) // a larger number is a fault of the node
+	if uptime.err != nil || s.uptime < 0 || s.uptime > maxUptime {
 		s.uptime = -1
 	}
 	return s, firstError(ids, pool, network, peers)

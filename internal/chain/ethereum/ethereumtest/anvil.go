@@ -22,7 +22,7 @@ import (
 const timeout = time.Minute
 
 // Node is a running anvil or geth. With the methods Network and Asset it is a chaintest.Harness.
-// Its methods fail the test on errors; they are for one goroutine.
+// Its methods fail the test on errors. They must be called from one goroutine.
 type Node struct {
 	// RPC is the node's URL, ChainID its chain ID.
 	RPC     string
@@ -42,7 +42,7 @@ type Node struct {
 // not install it, the test is skipped, except in CI, where it fails.
 func Anvil(t testing.TB, chainID uint64) *Node {
 	t.Helper()
-	program := programtest.Fetched("anvil")
+	program := programtest.FetchedPath("anvil")
 	programtest.RequireProgram(t, program)
 	host, port, err := net.SplitHostPort(programtest.FreeAddress(t, "127.0.0.1"))
 	if err != nil {

@@ -39,7 +39,7 @@ func Geth(t *testing.T) *Node {
 	if os.Getenv("E2E_NIGHTLY") == "" {
 		t.Skip("geth is for make nightly")
 	}
-	program := programtest.Fetched("geth")
+	program := programtest.FetchedPath("geth")
 	if _, err := exec.LookPath(program); err != nil {
 		t.Fatalf("geth is missing in a nightly run: %v", err)
 	}
@@ -133,8 +133,8 @@ func (g *geth) signRaw(t testing.TB, s signed, chainID uint64, to, data string) 
 	signature := ecdsa.SignCompact(g.keys[s.from], hash, false)
 	v := new(big.Int).Lsh(chain, 1)
 	v.Add(v, big.NewInt(35+int64(signature[0]-27)))
-	r, second := bytes.TrimLeft(signature[1:33], "\x00"), bytes.TrimLeft(signature[33:], "\x00")
-	return "0x" + hex.EncodeToString(rlp(append(fields, v.Bytes(), r, second)...))
+	rValue, sValue := bytes.TrimLeft(signature[1:33], "\x00"), bytes.TrimLeft(signature[33:], "\x00")
+	return "0x" + hex.EncodeToString(rlp(append(fields, v.Bytes(), rValue, sValue)...))
 }
 
 // rlp encodes a list of strings. See the Yellow Paper, "Recursive Length Prefix".
@@ -142,15 +142,15 @@ func rlp(fields ...[]byte) []byte {
 	var list []byte
 	for _, f := range fields {
 		if len(f) != 1 || f[0] >= 0x80 {
-			list = append(list, length(0x80, len(f))...)
+			list = append(list, lengthPrefix(0x80, len(f))...)
 		}
 		list = append(list, f...)
 	}
-	return append(length(0xc0, len(list)), list...)
+	return append(lengthPrefix(0xc0, len(list)), list...)
 }
 
-// length returns the prefix of a string or a list with its length.
-func length(kind byte, n int) []byte {
+// lengthPrefix returns the prefix of a string (kind 0x80) or a list (kind 0xc0) of n bytes.
+func lengthPrefix(kind byte, n int) []byte {
 	if n < 56 {
 		return []byte{kind + byte(n)}
 	}

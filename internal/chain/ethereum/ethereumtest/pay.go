@@ -156,8 +156,8 @@ func (n *Node) Deploy(t testing.TB, code string) (address string) {
 	return receipt.ContractAddress
 }
 
-// Place moves the token to another address, such as that of a real token.
-func (n *Node) Place(t testing.TB, address string) {
+// MoveToken moves the token to another address, such as that of a real token.
+func (n *Node) MoveToken(t testing.TB, address string) {
 	t.Helper()
 	var code string
 	n.Call(t, &code, "eth_getCode", n.Token, "latest")
@@ -233,7 +233,7 @@ func (n *Node) Reorganise(t *testing.T, txs ...string) {
 	for _, tx := range txs {
 		var receipt struct{ BlockNumber string }
 		n.Call(t, &receipt, "eth_getTransactionReceipt", tx)
-		lowest = min(lowest, parse(t, receipt.BlockNumber))
+		lowest = min(lowest, parseNumber(t, receipt.BlockNumber))
 	}
 	if n.geth != nil {
 		n.Call(t, nil, "debug_setHead", fmt.Sprintf("0x%x", lowest-1))
@@ -252,10 +252,10 @@ func (n *Node) Height(t testing.TB) int64 {
 	t.Helper()
 	var height string
 	n.Call(t, &height, "eth_blockNumber")
-	return parse(t, height)
+	return parseNumber(t, height)
 }
 
-func parse(t testing.TB, text string) (number int64) {
+func parseNumber(t testing.TB, text string) (number int64) {
 	t.Helper()
 	if _, err := fmt.Sscanf(text, "0x%x", &number); err != nil {
 		t.Fatalf("%q is not a number", text)
@@ -263,8 +263,8 @@ func parse(t testing.TB, text string) (number int64) {
 	return number
 }
 
-// Holds reports whether a transaction is in a block, and whether it succeeded.
-func (n *Node) Holds(t testing.TB, tx string) (mined, succeeded bool) {
+// Outcome reports whether a transaction is in a block, and whether it succeeded.
+func (n *Node) Outcome(t testing.TB, tx string) (mined, succeeded bool) {
 	t.Helper()
 	var receipt *struct{ Status string }
 	n.Call(t, &receipt, "eth_getTransactionReceipt", tx)

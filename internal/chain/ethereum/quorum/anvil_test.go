@@ -94,11 +94,11 @@ func TestAnvil_shows_only_transfers_that_arrived(t *testing.T) {
 	}
 	n.Mine(t, append(others, honest, taxed, inner, failedTx)...)
 	for _, tx := range others {
-		if _, succeeded := n.Holds(t, tx); !succeeded {
+		if _, succeeded := n.Outcome(t, tx); !succeeded {
 			t.Errorf("transaction %s failed", tx)
 		}
 	}
-	if mined, succeeded := n.Holds(t, failedTx); !mined || succeeded {
+	if mined, succeeded := n.Outcome(t, failedTx); !mined || succeeded {
 		t.Errorf("failing transaction: mined %t, succeeded %t", mined, succeeded)
 	}
 	snapshot, err := h.net.Scan(t.Context(), chain.Cursor{}, watch)

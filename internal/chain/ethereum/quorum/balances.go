@@ -25,14 +25,14 @@ func (q *Quorum) QueryableByAddress() bool {
 // Balances implements ethereum.BalanceSource.
 func (q *Quorum) Balances(ctx context.Context, header ethereum.Header, accounts []keys.EthereumAddress) ([]*big.Int, error) {
 	return q.numbers(ctx, header, len(accounts), func(i int) call {
-		return call{"eth_getBalance", []any{accounts[i].String(), blockOf(header)}}
+		return call{"eth_getBalance", []any{accounts[i].String(), blockParam(header)}}
 	})
 }
 
 // Nonces implements ethereum.BalanceSource.
 func (q *Quorum) Nonces(ctx context.Context, header ethereum.Header, accounts []keys.EthereumAddress) ([]uint64, error) {
 	numbers, err := q.numbers(ctx, header, len(accounts), func(i int) call {
-		return call{"eth_getTransactionCount", []any{accounts[i].String(), blockOf(header)}}
+		return call{"eth_getTransactionCount", []any{accounts[i].String(), blockParam(header)}}
 	})
 	if err != nil {
 		return nil, err
@@ -50,19 +50,19 @@ func (q *Quorum) Nonces(ctx context.Context, header ethereum.Header, accounts []
 func (q *Quorum) Tokens(ctx context.Context, header ethereum.Header, contract keys.EthereumAddress, accounts []keys.EthereumAddress) ([]*big.Int, error) {
 	const balanceOf = "0x70a08231" + "000000000000000000000000"
 	return q.numbers(ctx, header, len(accounts), func(i int) call {
-		question := map[string]any{"to": contract.String(), "data": balanceOf + hex.EncodeToString(accounts[i][:])}
-		return call{"eth_call", []any{question, blockOf(header)}}
+		callObject := map[string]any{"to": contract.String(), "data": balanceOf + hex.EncodeToString(accounts[i][:])}
+		return call{"eth_call", []any{callObject, blockParam(header)}}
 	})
 }
 
-// blockOf identifies a block by its hash, so that the answer cannot be about another block. See
+// blockParam identifies a block by its hash, so that the answer cannot be about another block. See
 // EIP-1898.
-func blockOf(header ethereum.Header) map[string]any {
+func blockParam(header ethereum.Header) map[string]any {
 	return map[string]any{"blockHash": header.Hash, "requireCanonical": true}
 }
 
 // numbers returns the answers to calls about the state of a block that enough endpoints agree
-// on. ask returns the call with an index below count.
+// on. newCall returns the call with an index below count.
 func (q *Quorum) numbers(ctx context.Context, header ethereum.Header, count int, newCall func(int) call) ([]*big.Int, error) {
 	if !q.ByAddress() {
 		return nil, errors.New("none of the endpoints that answer may be asked about addresses")
@@ -94,7 +94,7 @@ func (q *Quorum) numbers(ctx context.Context, header ethereum.Header, count int,
 		}
 		return err == nil
 	})
-	return q.count(header, calls, votes, pruned)
+	return q.agreedNumbers(header, calls, votes, pruned)
 }
 
 // elected returns the answer that enough operators gave, "" if there is none or more than one.
@@ -112,8 +112,9 @@ func (q *Quorum) elected(votes map[string]uint64) string {
 	return elected
 }
 
-// count returns the agreed numbers, or ethereum.ErrNoState if too few endpoints have the state.
-func (q *Quorum) count(header ethereum.Header, calls []call, votes []map[string]uint64, pruned uint64) ([]*big.Int, error) {
+// agreedNumbers returns the numbers that enough endpoints agree on, or ethereum.ErrNoState if too few endpoints have
+// the state.
+func (q *Quorum) agreedNumbers(header ethereum.Header, calls []call, votes []map[string]uint64, pruned uint64) ([]*big.Int, error) {
 	numbers := make([]*big.Int, len(votes))
 	for i, v := range votes {
 		value := q.elected(v)
@@ -167,7 +168,7 @@ func (e *endpoint) numbers(ctx context.Context, calls []call) ([]string, error) 
 			values[i] = "0"
 			continue
 		}
-		if values[i], err = numberOf(a.result); err != nil {
+		if values[i], err = parseNumber(a.result); err != nil {
 			e.noteFailure(err)
 			return nil, err
 		}
@@ -175,8 +176,8 @@ func (e *endpoint) numbers(ctx context.Context, calls []call) ([]string, error) 
 	return values, nil
 }
 
-// numberOf parses a number of up to 32 bytes, as a quantity or as a word of a contract.
-func numberOf(result json.RawMessage) (string, error) {
+// parseNumber parses a number of up to 32 bytes, as a quantity or as a word of a contract.
+func parseNumber(result json.RawMessage) (string, error) {
 	var text string
 	if err := json.Unmarshal(result, &text); err != nil {
 		return "", errFormat
@@ -242,7 +243,7 @@ func (e *endpoint) payments(ctx context.Context, header ethereum.Header, to []ke
 	if answers[0].err != nil {
 		return nil, answers[0].err
 	}
-	claims, err := payments(answers[0].result, to)
+	claims, err := parsePayments(answers[0].result, to)
 	if err != nil || len(claims) == 0 {
 		return nil, err
 	}
@@ -258,7 +259,7 @@ func (e *endpoint) payments(ctx context.Context, header ethereum.Header, to []ke
 		if answers[i].err != nil {
 			return nil, answers[i].err
 		}
-		r, err := receiptOf(answers[i].result)
+		r, err := parseReceipt(answers[i].result)
 		if err != nil {
 			return nil, err
 		}
@@ -269,8 +270,8 @@ func (e *endpoint) payments(ctx context.Context, header ethereum.Header, to []ke
 	return found, nil
 }
 
-// payments parses the transactions of a block that send an amount to the given accounts.
-func payments(result json.RawMessage, to []keys.EthereumAddress) ([]ethereum.Payment, error) {
+// parsePayments parses the transactions of a block that send an amount to the given accounts.
+func parsePayments(result json.RawMessage, to []keys.EthereumAddress) ([]ethereum.Payment, error) {
 	var block *struct {
 		Transactions []struct{ Hash, To, Value string }
 	}

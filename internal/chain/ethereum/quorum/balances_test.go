@@ -30,7 +30,7 @@ import (
 // a database above it.
 type etherShop struct {
 	*testing.T
-	world   *fakeChain
+	fake    *fakeChain
 	nodes   []*node
 	store   *storage.Storage
 	service *invoice.Service
@@ -45,17 +45,17 @@ type etherShop struct {
 // fortyEuros is the price of an invoice of 40 euros in ether, in wei.
 const fortyEuros = 20_000_000_000_000_000
 
-func openEther(t *testing.T, w *fakeChain, nodes ...*node) *etherShop {
+func openEther(t *testing.T, fake *fakeChain, nodes ...*node) *etherShop {
 	t.Helper()
-	e := &etherShop{T: t, world: w, nodes: nodes, store: storagetest.SQLite(t)}
+	e := &etherShop{T: t, fake: fake, nodes: nodes, store: storagetest.SQLite(t)}
 	e.config = quorum.Config{
-		ChainID: chainID, Endpoints: endpoints(nodes...), Now: w.Now, AddressQueries: true,
+		ChainID: chainID, Endpoints: endpoints(nodes...), Now: fake.Now, AddressQueries: true,
 		Chance: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler),
 	}
 	key, err := keys.Load("eth:xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt")
 	e.must(err)
 	e.key = key
-	e.must(e.store.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: w.Now()}}))
+	e.must(e.store.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: fake.Now()}}))
 	e.start()
 	return e
 }
@@ -73,24 +73,24 @@ func (e *etherShop) start() {
 	q, err := quorum.New(e.config)
 	e.must(err)
 	e.quorum = q
-	e.scanner = ethereum.Watch(ethereum.New(params()), q, e.world.Now)
+	e.scanner = ethereum.Watch(ethereum.New(params()), q, e.fake.Now)
 	prices, err := rates.ParseFixed("ETH-EUR=2000,EURC-EUR=1,USDC-EUR=1,EUR-USD=1", "fixed")
 	e.must(err)
 	log := slog.New(slog.DiscardHandler)
 	e.service = invoice.NewService(invoice.Config{
 		Storage: e.store, Networks: map[invoice.Mode][]chain.Network{invoice.Live: {e.scanner}},
-		Rates: func() invoice.Rates { return prices }, Now: e.world.Now, Log: log,
+		Rates: func() invoice.Rates { return prices }, Now: e.fake.Now, Log: log,
 		NewID:  func() string { e.ids++; return fmt.Sprintf("%032d", e.ids) },
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
 	})
 	e.watcher = watcher.New(watcher.Config{
-		Network: e.scanner, Storage: e.store, Observer: e.service, Holder: fmt.Sprint("process ", e.ids), Every: time.Hour, Now: e.world.Now, Log: log,
+		Network: e.scanner, Storage: e.store, Observer: e.service, Holder: fmt.Sprint("process ", e.ids), Every: time.Hour, Now: e.fake.Now, Log: log,
 	})
 	if e.ids > 0 { // the lease of the former process is taken over only after a step that sees it unchanged
 		e.step()
 	}
-	e.world.pass(time.Minute)
-	e.world.mineBlock()
+	e.fake.pass(time.Minute)
+	e.fake.mineBlock()
 }
 
 // step scans once.
@@ -140,7 +140,7 @@ func (e *etherShop) want(inv *invoice.Invoice, want ...string) {
 // mine adds a number of blocks.
 func (e *etherShop) mine(blocks int) {
 	for range blocks {
-		e.world.mineBlock()
+		e.fake.mineBlock()
 	}
 }
 
@@ -152,64 +152,64 @@ func accountPays(to string, units uint64) transfer {
 	return transfer{to: to, units: units, plain: true}
 }
 
-func threeNodes(t *testing.T, w *fakeChain) []*node {
-	return []*node{newNode(t, w), newNode(t, w), newNode(t, w)}
+func threeNodes(t *testing.T, fake *fakeChain) []*node {
+	return []*node{newNode(t, fake), newNode(t, fake), newNode(t, fake)}
 }
 
 func TestBalances_show_transfers_of_contracts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	e := openEther(t, w, threeNodes(t, w)...)
+	fake := newFakeChain(100)
+	e := openEther(t, fake, threeNodes(t, fake)...)
 	e.step()
 	inv, to := e.invoice()
 	e.want(inv, "created")
-	b := w.mineBlock(contractPays(to, fortyEuros/2))
+	b := fake.mineBlock(contractPays(to, fortyEuros/2))
 	e.want(inv, "pending underpaid", fmt.Sprint("0.01 seen in ", b.height))
 	e.mine(3)
 	failed := accountPays(to, fortyEuros/2)
 	failed.failed = true
-	w.mineBlock(failed) // like a delegatecall or a reverted call: the balance does not change
-	plain := w.mineBlock(accountPays(to, fortyEuros/2))
+	fake.mineBlock(failed) // like a delegatecall or a reverted call: the balance does not change
+	plain := fake.mineBlock(accountPays(to, fortyEuros/2))
 	e.mine(5)
 	by := " by " + plain.transfers[0].tx[:6]
 	e.want(inv, "pending", fmt.Sprint("0.01 seen in ", b.height), fmt.Sprint("0.01 seen in ", plain.height, by))
 	e.mine(12)
 	e.want(inv, "paid", fmt.Sprint("0.01 confirmed in ", b.height), fmt.Sprint("0.01 confirmed in ", plain.height, by))
-	w.mineBlock(accountPays(to, 500_000_000_000_000)) // gas for a sweep of tokens
+	fake.mineBlock(accountPays(to, 500_000_000_000_000)) // gas for a sweep of tokens
 	e.want(inv, "paid", fmt.Sprint("0.01 confirmed in ", b.height), fmt.Sprint("0.01 confirmed in ", plain.height, by),
-		fmt.Sprint("0.0005 dust in ", plain.height+18, " by ", w.blocks[plain.height+18].transfers[0].tx[:6]))
+		fmt.Sprint("0.0005 dust in ", plain.height+18, " by ", fake.blocks[plain.height+18].transfers[0].tx[:6]))
 }
 
 func TestBalances_of_an_account_that_spent_change_nothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	e := openEther(t, w, threeNodes(t, w)...)
+	fake := newFakeChain(100)
+	e := openEther(t, fake, threeNodes(t, fake)...)
 	e.step()
 	inv, to := e.invoice()
-	b := w.mineBlock(contractPays(to, fortyEuros))
+	b := fake.mineBlock(contractPays(to, fortyEuros))
 	e.mine(12)
 	paid := fmt.Sprint("0.02 confirmed in ", b.height)
 	e.want(inv, "paid", paid)
-	w.mineBlock(transfer{to: to, units: fortyEuros, spent: true})
+	fake.mineBlock(transfer{to: to, units: fortyEuros, spent: true})
 	e.want(inv, "paid", paid)
-	w.mineBlock(contractPays(to, 2*fortyEuros))
+	fake.mineBlock(contractPays(to, 2*fortyEuros))
 	e.want(inv, "paid", paid)
 }
 
 func TestBalances_follow_a_reorganisation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	e := openEther(t, w, threeNodes(t, w)...)
+	fake := newFakeChain(100)
+	e := openEther(t, fake, threeNodes(t, fake)...)
 	e.step()
 	inv, to := e.invoice()
-	w.mineBlock(contractPays(to, fortyEuros/2))
-	w.mineBlock(contractPays(to, fortyEuros/2))
-	first := int64(len(w.blocks)) - 2
+	fake.mineBlock(contractPays(to, fortyEuros/2))
+	fake.mineBlock(contractPays(to, fortyEuros/2))
+	first := int64(len(fake.blocks)) - 2
 	e.want(inv, "pending", fmt.Sprint("0.01 seen in ", first), fmt.Sprint("0.01 seen in ", first+1))
-	w.reorganise(2)
+	fake.reorganise(2)
 	e.mine(3)
 	e.want(inv, "created reorged", "0.01 reorged", "0.01 reorged")
-	w.mineBlock(contractPays(to, fortyEuros)) // in one transfer this time
+	fake.mineBlock(contractPays(to, fortyEuros)) // in one transfer this time
 	e.mine(12)
 	e.want(inv, "paid reorged", "0.01 reorged", fmt.Sprint("0.02 confirmed in ", first+3))
 }
@@ -221,11 +221,11 @@ func TestBalances_from_before_the_invoice_never_count(t *testing.T) {
 	for name, forks := range map[string]bool{"without a fork": false, "after a fork below the birth block": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(100)
-			e := openEther(t, w, threeNodes(t, w)...)
+			fake := newFakeChain(100)
+			e := openEther(t, fake, threeNodes(t, fake)...)
 			_, next, err := e.key.Address(0)
 			e.must(err)
-			w.mineBlock(contractPays(next, 3*fortyEuros))
+			fake.mineBlock(contractPays(next, 3*fortyEuros))
 			e.mine(3)
 			e.step()
 			inv, _ := e.invoice()
@@ -233,7 +233,7 @@ func TestBalances_from_before_the_invoice_never_count(t *testing.T) {
 			e.mine(2)
 			if forks {
 				e.want(inv, "created old", fmt.Sprint("0.06 old in ", birth))
-				w.reorganise(3)
+				fake.reorganise(3)
 				e.mine(4)
 				e.step()
 			}
@@ -243,7 +243,7 @@ func TestBalances_from_before_the_invoice_never_count(t *testing.T) {
 				t.Errorf("invoice is %s, want created", now.State.Status)
 			}
 			e.start()
-			b := w.mineBlock(contractPays(next, fortyEuros))
+			b := fake.mineBlock(contractPays(next, fortyEuros))
 			e.mine(12)
 			e.step()
 			now, err = e.service.Invoice(t.Context(), inv.ID)
@@ -263,17 +263,17 @@ func TestBalances_from_before_the_invoice_never_count(t *testing.T) {
 
 func TestBalances_without_old_state_need_a_decision_of_the_merchant(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	e := openEther(t, w, threeNodes(t, w)...)
+	fake := newFakeChain(100)
+	e := openEther(t, fake, threeNodes(t, fake)...)
 	e.step()
 	inv, to := e.invoice() // and the program is killed before it scans
-	w.mineBlock(contractPays(to, fortyEuros))
+	fake.mineBlock(contractPays(to, fortyEuros))
 	e.mine(30)
 	for _, n := range e.nodes {
 		n.change(func(n *node) { n.keptStates = 10 })
 	}
 	e.start()
-	tip := int64(len(w.blocks)) - 1
+	tip := int64(len(fake.blocks)) - 1
 	e.want(inv, "created late", fmt.Sprint("0.02 late in ", tip-9))
 	e.mine(12)
 	_, err := e.service.Accept(t.Context(), inv.ID, "command", 0)
@@ -287,16 +287,16 @@ func TestBalances_that_rose_during_downtime_count(t *testing.T) {
 	for name, keptBlocks := range map[string]int{"with old state": 0, "without old state": 16} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(100)
-			e := openEther(t, w, threeNodes(t, w)...)
+			fake := newFakeChain(100)
+			e := openEther(t, fake, threeNodes(t, fake)...)
 			e.step()
 			inv, to := e.invoice()
 			e.want(inv, "created")
 			e.mine(3)
-			b := w.mineBlock(contractPays(to, fortyEuros))
+			b := fake.mineBlock(contractPays(to, fortyEuros))
 			for range 40 {
-				w.pass(time.Minute)
-				w.mineBlock()
+				fake.pass(time.Minute)
+				fake.mineBlock()
 			}
 			for _, n := range e.nodes {
 				n.change(func(n *node) { n.keptStates = keptBlocks })
@@ -304,7 +304,7 @@ func TestBalances_that_rose_during_downtime_count(t *testing.T) {
 			height := b.height
 			e.start()
 			if keptBlocks > 0 {
-				height = int64(len(w.blocks) - keptBlocks)
+				height = int64(len(fake.blocks) - keptBlocks)
 			}
 			e.want(inv, "paid", fmt.Sprint("0.02 confirmed in ", height))
 		})
@@ -315,13 +315,13 @@ func TestBalances_that_rose_during_downtime_count(t *testing.T) {
 // recorded transfers: no rise counts twice.
 func TestBalances_are_read_again_after_a_failure(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	nodes := threeNodes(t, w)
-	e := openEther(t, w, nodes...)
+	fake := newFakeChain(100)
+	nodes := threeNodes(t, fake)
+	e := openEther(t, fake, nodes...)
 	e.step()
 	inv, to := e.invoice()
 	e.want(inv, "created")
-	b := w.mineBlock(contractPays(to, fortyEuros/2))
+	b := fake.mineBlock(contractPays(to, fortyEuros/2))
 	e.watcher.Storage = cursorLoser{e.store}
 	if _, err := e.watcher.Step(t.Context()); err == nil {
 		t.Fatal("Step did not fail")
@@ -329,7 +329,7 @@ func TestBalances_are_read_again_after_a_failure(t *testing.T) {
 	for _, n := range nodes {
 		n.change(func(n *node) { n.keptStates = 1 }) // so that the block of the rise cannot be found any more
 	}
-	later := w.mineBlock(contractPays(to, fortyEuros/2))
+	later := fake.mineBlock(contractPays(to, fortyEuros/2))
 	e.watcher.Storage = e.store
 	e.mine(1)
 	e.want(inv, "pending", fmt.Sprint("0.01 seen in ", b.height), fmt.Sprint("0.01 seen in ", later.height+1))
@@ -347,30 +347,30 @@ func (cursorLoser) SaveProgress(_ context.Context, _ invoice.Lease, _ invoice.Pr
 
 func TestBalances_need_two_operators(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	nodes := threeNodes(t, w)
-	e := openEther(t, w, nodes...)
+	fake := newFakeChain(100)
+	nodes := threeNodes(t, fake)
+	e := openEther(t, fake, nodes...)
 	e.step()
 	inv, to := e.invoice()
 	e.want(inv, "created")
 	nodes[2].change(func(n *node) { n.addedBalance = 5 * fortyEuros })
 	e.mine(1)
 	e.want(inv, "created")
-	b := w.mineBlock(contractPays(to, fortyEuros))
+	b := fake.mineBlock(contractPays(to, fortyEuros))
 	e.want(inv, "pending", fmt.Sprint("0.02 seen in ", b.height))
 
 	// One endpoint lies and one fails: nothing is concluded, and nothing expires.
 	other, _ := e.invoice()
 	e.step()
 	nodes[1].change(func(n *node) { n.failingMethod = "eth_getBalance" })
-	w.pass(16 * time.Minute)
+	fake.pass(16 * time.Minute)
 	e.mine(20)
 	e.want(other, "created")
 	if _, err := e.watcher.Step(t.Context()); err == nil || !strings.Contains(err.Error(), "do not agree on eth_getBalance") {
 		t.Errorf("error %v", err)
 	}
 	nodes[1].change(func(n *node) { n.failingMethod = "" })
-	w.pass(time.Minute)
+	fake.pass(time.Minute)
 	e.mine(1)
 	e.want(other, "expired")
 	e.want(inv, "paid", fmt.Sprint("0.02 confirmed in ", b.height))
@@ -383,7 +383,7 @@ func TestBalances_need_two_operators(t *testing.T) {
 // nothing else shows the network's own coin.
 func TestBalances_decide_whether_the_coin_is_offered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
+	fake := newFakeChain(100)
 	for name, test := range map[string]struct {
 		trusted, allowed bool
 		want             string
@@ -394,9 +394,9 @@ func TestBalances_decide_whether_the_coin_is_offered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			list := endpoints(threeNodes(t, w)...)
+			list := endpoints(threeNodes(t, fake)...)
 			list[0].Trusted = test.trusted
-			s := openShop(t, w, list, func(c *quorum.Config) { c.AddressQueries = test.allowed })
+			s := openShop(t, fake, list, func(c *quorum.Config) { c.AddressQueries = test.allowed })
 			var codes []string
 			for _, a := range s.scanner.Assets() {
 				codes = append(codes, a.Code)
@@ -439,9 +439,9 @@ func (w *accountWatch) Strays() iter.Seq[string] { return slices.Values(w.strays
 // at the time of the last reading.
 func TestBalances_of_many_accounts_are_read_at_intervals(t *testing.T) {
 	t.Parallel()
-	world := newWorld(100)
-	n := newNode(t, world)
-	s := openShop(t, world, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
+	fake := newFakeChain(100)
+	n := newNode(t, fake)
+	s := openShop(t, fake, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
 	watch := &accountWatch{Watch: chaintest.Watch{}}
 	for i := range 1001 {
 		watch.Watch[fmt.Sprintf("0x%040x", i+1)] = true
@@ -462,20 +462,20 @@ func TestBalances_of_many_accounts_are_read_at_intervals(t *testing.T) {
 	if requests != 1001 || first.Read.Hash == "" {
 		t.Errorf("%d balances read at %+v, want 1001", requests, first.Read)
 	}
-	world.mineBlock()
+	fake.mineBlock()
 	second := scan()
 	if current := len(n.received("eth_getBalance")); current != requests || second.Read.Hash != "" || !second.Started.Equal(first.Started) || second.Tip == first.Tip {
 		t.Errorf("%d balances read, started %s at block %d; want none, and the start of the first scan", current-requests, second.Started, second.Tip.Height)
 	}
 	for range 8 {
-		world.mineBlock()
+		fake.mineBlock()
 	}
 	third := scan()
 	if third.Read != third.Tip || !third.Started.After(first.Started) {
 		t.Errorf("read at %+v, started %s; want the tip and a later start", third.Read, third.Started)
 	}
 	watch.read = first.Read // as if the reading could not be recorded
-	world.mineBlock()
+	fake.mineBlock()
 	if s := scan(); s.Read != s.Tip {
 		t.Errorf("read at %+v, want the tip, because the last reading was not recorded", s.Read)
 	}
@@ -486,27 +486,27 @@ func TestBalances_of_many_accounts_are_read_at_intervals(t *testing.T) {
 func BenchmarkBalances(b *testing.B) {
 	for name, trusted := range map[string]bool{"a trusted node": true, "two operators": false} {
 		b.Run(name, func(b *testing.B) {
-			w := newWorld(100)
-			nodes := []*node{newNode(b, w), newNode(b, w)}
+			fake := newFakeChain(100)
+			nodes := []*node{newNode(b, fake), newNode(b, fake)}
 			list := endpoints(nodes...)
 			if trusted {
 				list = list[:1]
 				list[0].Trusted = true
 			}
 			q, err := quorum.New(quorum.Config{
-				ChainID: chainID, Endpoints: list, AddressQueries: true, Now: w.Now, Chance: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler),
+				ChainID: chainID, Endpoints: list, AddressQueries: true, Now: fake.Now, Chance: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler),
 			})
 			if err != nil {
 				b.Fatal(err)
 			}
-			scanner := ethereum.Watch(ethereum.New(params()), q, w.Now)
+			scanner := ethereum.Watch(ethereum.New(params()), q, fake.Now)
 			watch := &accountWatch{Watch: chaintest.Watch{}}
 			for i := range 10_000 {
 				watch.Watch[fmt.Sprintf("0x%040x", i+1)] = true
 			}
 			blocks, readings := 0, 0
 			for b.Loop() {
-				w.mineBlock()
+				fake.mineBlock()
 				blocks++
 				s, err := scanner.Scan(b.Context(), chain.Cursor{}, watch)
 				if err != nil {

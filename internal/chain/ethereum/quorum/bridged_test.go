@@ -25,7 +25,7 @@ func bridgedPayment(to string, units uint64) transfer {
 func (s *shop) watchBridged() *shop {
 	p := params()
 	p.Bridged = []chain.Asset{bridged}
-	s.scanner = ethereum.Watch(ethereum.New(p), s.quorum, s.world.Now)
+	s.scanner = ethereum.Watch(ethereum.New(p), s.quorum, s.fake.Now)
 	return s
 }
 
@@ -37,7 +37,7 @@ func codesOf(assets []chain.Asset) (codes []string) {
 	return codes
 }
 
-// assetsOf returns what a snapshot shows, as "5 EURC".
+// assetsOf returns the transfers of a snapshot as "5 EURC in EURC": amount, asset and currency.
 func assetsOf(snapshot chain.Snapshot) (shown []string) {
 	for _, t := range snapshot.Transfers {
 		shown = append(shown, t.Amount.String()+" "+t.Asset+" in "+t.Amount.Currency().Code)
@@ -56,19 +56,19 @@ func TestBridged_tokens_are_read_with_the_others_and_never_offered(t *testing.T)
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(19)
-			w.mineBlock(bridgedPayment(ourAddress, 7_000_000), tokenPayment(ourAddress, 5_000_000), bridgedPayment(otherAddress, 1))
-			w.mineBlock()
-			nodes := []*node{newNode(t, w), newNode(t, w)}
-			s := openShop(t, w, endpoints(nodes...), change).watchBridged()
+			fake := newFakeChain(19)
+			fake.mineBlock(bridgedPayment(ourAddress, 7_000_000), tokenPayment(ourAddress, 5_000_000), bridgedPayment(otherAddress, 1))
+			fake.mineBlock()
+			nodes := []*node{newNode(t, fake), newNode(t, fake)}
+			s := openShop(t, fake, endpoints(nodes...), change).watchBridged()
 			if diff := cmp.Diff(assetsOf(s.want("5", "7")), []string{"5 EURC in EURC", "7 USDBC in USDBC"}); diff != "" {
 				t.Errorf("shown (-got +want):\n%s", diff)
 			}
 			if slices.Contains(codesOf(s.scanner.Assets()), "USDBC") {
 				t.Error("the bridged token is offered")
 			}
-			plain := []*node{newNode(t, w), newNode(t, w)}
-			openShop(t, w, endpoints(plain...), change).want("5")
+			plain := []*node{newNode(t, fake), newNode(t, fake)}
+			openShop(t, fake, endpoints(plain...), change).want("5")
 			if got, want := len(nodes[0].received("eth_getLogs")), len(plain[0].received("eth_getLogs")); got != want || want == 0 {
 				t.Errorf("logs were asked for %d times, want %d as without the bridged token", got, want)
 			}
@@ -79,12 +79,12 @@ func TestBridged_tokens_are_read_with_the_others_and_never_offered(t *testing.T)
 // Amounts with a wrong scale are not shown.
 func TestBridged_token_with_other_decimals_is_not_watched(t *testing.T) {
 	t.Parallel()
-	w := newWorld(19)
-	w.mineBlock(bridgedPayment(ourAddress, 7_000_000), tokenPayment(ourAddress, 5_000_000))
-	w.mineBlock()
-	s := openShop(t, w, endpoints(newNode(t, w, answerDecimals(bridged.Contract, eighteen)), newNode(t, w, answerDecimals(bridged.Contract, eighteen)))).watchBridged()
+	fake := newFakeChain(19)
+	fake.mineBlock(bridgedPayment(ourAddress, 7_000_000), tokenPayment(ourAddress, 5_000_000))
+	fake.mineBlock()
+	s := openShop(t, fake, endpoints(newNode(t, fake, answerDecimals(bridged.Contract, eighteen)), newNode(t, fake, answerDecimals(bridged.Contract, eighteen)))).watchBridged()
 	var got []ethereum.TokenFault
-	s.scanner.Unverified = func(d ethereum.TokenFault) { got = append(got, d) }
+	s.scanner.OnTokenFault = func(fault ethereum.TokenFault) { got = append(got, fault) }
 	s.want("5")
 	if len(got) != 1 || got[0].Asset != "USDBC" || strings.Contains(got[0].Text, "offered") || !strings.HasPrefix(got[0].Text, "is not watched: its contract ") {
 		t.Errorf("got %+v", got)
@@ -98,12 +98,12 @@ func TestBridged_token_with_other_decimals_is_not_watched(t *testing.T) {
 // transfers of it unchanged.
 func TestRecorded_transfer_of_a_token_that_is_not_watched_stays(t *testing.T) {
 	t.Parallel()
-	w := newWorld(19)
-	w.mineBlock(bridgedPayment(ourAddress, 7_000_000))
-	w.mineBlock()
-	a, b := newNode(t, w), newNode(t, w)
-	before := openShop(t, w, endpoints(a, b)).watchBridged().want("7")
-	old, watched := openShop(t, w, endpoints(a, b)).restart(before, endpoints(a, b))
+	fake := newFakeChain(19)
+	fake.mineBlock(bridgedPayment(ourAddress, 7_000_000))
+	fake.mineBlock()
+	a, b := newNode(t, fake), newNode(t, fake)
+	before := openShop(t, fake, endpoints(a, b)).watchBridged().want("7")
+	old, watched := openShop(t, fake, endpoints(a, b)).restart(before, endpoints(a, b))
 	for range 2 {
 		after, err := old.scanner.Scan(t.Context(), old.from, watched)
 		if err != nil {
@@ -118,11 +118,11 @@ func TestRecorded_transfer_of_a_token_that_is_not_watched_stays(t *testing.T) {
 	if err != nil || len(after.Transfers) != 1 || len(after.Refuted) > 0 {
 		t.Errorf("a new program shows %+v, refutes %v: %v", after.Transfers, after.Refuted, err)
 	}
-	w.reorganise(2)
+	fake.reorganise(2)
 	for range 3 {
-		w.mineBlock()
+		fake.mineBlock()
 	}
-	w.pass(time.Minute)
+	fake.pass(time.Minute)
 	after, err = old.scanner.Scan(t.Context(), old.from, watched)
 	if err != nil || len(after.Transfers) != 0 {
 		t.Errorf("after its block left, an old program shows %+v: %v", after.Transfers, err)

@@ -101,7 +101,7 @@ func (e *endpoint) confirm(ctx context.Context, logs []ethereum.Log, requested [
 	for _, i := range requested {
 		calls = append(calls,
 			call{"eth_getTransactionReceipt", []any{logs[i].Tx.String()}},
-			call{"eth_getBlockByNumber", []any{hexOf(logs[i].Height), false}})
+			call{"eth_getBlockByNumber", []any{formatHex(logs[i].Height), false}})
 	}
 	answers, err := e.ask(ctx, calls...)
 	if err != nil {
@@ -109,12 +109,12 @@ func (e *endpoint) confirm(ctx context.Context, logs []ethereum.Log, requested [
 	}
 	confirmed := map[int]bool{}
 	for n, i := range requested {
-		got, block := answers[2*n], answers[2*n+1]
-		if got.err != nil || block.err != nil {
+		receiptAnswer, block := answers[2*n], answers[2*n+1]
+		if receiptAnswer.err != nil || block.err != nil {
 			continue
 		}
-		r, err := receiptOf(got.result)
-		h, hasBlock, headErr := header(block.result)
+		r, err := parseReceipt(receiptAnswer.result)
+		h, hasBlock, headErr := parseHeader(block.result)
 		if err != nil || headErr != nil {
 			e.noteFailure(errFormat)
 			return nil, errFormat

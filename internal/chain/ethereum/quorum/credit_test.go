@@ -16,10 +16,10 @@ const feeToken = "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430"
 func sixDecimals(n *node) { answerDecimals(feeToken, six)(n) }
 
 // openClaimed opens a shop that also watches the claimed token.
-func openClaimed(t *testing.T, w *fakeChain, list []quorum.Endpoint, change ...func(*quorum.Config)) *shop {
+func openClaimed(t *testing.T, fake *fakeChain, list []quorum.Endpoint, change ...func(*quorum.Config)) *shop {
 	t.Helper()
-	s := openShop(t, w, list, change...)
-	s.scanner = ethereum.Watch(ethereum.New(claimed(t)), s.quorum, w.Now)
+	s := openShop(t, fake, list, change...)
+	s.scanner = ethereum.Watch(ethereum.New(claimed(t)), s.quorum, fake.Now)
 	return s
 }
 
@@ -44,17 +44,17 @@ func TestCredit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(100)
-			w.mineBlock(token(3_000_000, 0)) // the address already holds an amount
+			fake := newFakeChain(100)
+			fake.mineBlock(token(3_000_000, 0)) // the address already holds an amount
 			var nodes []*node
 			for range 3 {
-				nodes = append(nodes, newNode(t, w, sixDecimals))
+				nodes = append(nodes, newNode(t, fake, sixDecimals))
 			}
-			s := openClaimed(t, w, endpoints(nodes...), askAddresses)
-			s.from = chain.Cursor{Height: 101, Hash: w.blocks[101].hash}
-			w.mineBlock(test.transfers...)
+			s := openClaimed(t, fake, endpoints(nodes...), askAddresses)
+			s.from = chain.Cursor{Height: 101, Hash: fake.blocks[101].hash}
+			fake.mineBlock(test.transfers...)
 			s.want(test.want...)
-			w.mineBlock()
+			fake.mineBlock()
 			s.want(test.want...)
 		})
 	}
@@ -73,19 +73,19 @@ func TestCredit_needs_the_balance_of_two_operators(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(100)
+			fake := newFakeChain(100)
 			var nodes []*node
 			for range 3 {
-				nodes = append(nodes, newNode(t, w, sixDecimals))
+				nodes = append(nodes, newNode(t, fake, sixDecimals))
 			}
-			s := openClaimed(t, w, endpoints(nodes...), askAddresses)
+			s := openClaimed(t, fake, endpoints(nodes...), askAddresses)
 			s.want()
 			for i, change := range test.change {
 				if change != nil {
 					nodes[i].change(change)
 				}
 			}
-			w.mineBlock(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 50_000})
+			fake.mineBlock(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 50_000})
 			if test.want == "" {
 				s.wantError("balance of token " + feeToken)
 				return
@@ -98,13 +98,13 @@ func TestCredit_needs_the_balance_of_two_operators(t *testing.T) {
 // If the state of the block is pruned, the amount cannot be proved: the merchant decides.
 func TestCredit_without_the_state_of_the_block_is_unsure(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	n := newNode(t, w, sixDecimals, func(n *node) { n.keptStates = 5 })
-	s := openClaimed(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
-	s.from = chain.Cursor{Height: 100, Hash: w.blocks[100].hash}
-	w.mineBlock(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 50_000})
+	fake := newFakeChain(100)
+	n := newNode(t, fake, sixDecimals, func(n *node) { n.keptStates = 5 })
+	s := openClaimed(t, fake, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
+	s.from = chain.Cursor{Height: 100, Hash: fake.blocks[100].hash}
+	fake.mineBlock(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 50_000})
 	for range 10 {
-		w.mineBlock()
+		fake.mineBlock()
 	}
 	got := s.want("5")
 	if len(got.Transfers) != 1 || !got.Transfers[0].Unsure {
@@ -124,19 +124,19 @@ func TestCredit_is_unchanged_after_a_restart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(100)
-			n := newNode(t, w, sixDecimals)
+			fake := newFakeChain(100)
+			n := newNode(t, fake, sixDecimals)
 			list := []quorum.Endpoint{{URL: n.URL, Trusted: true}}
-			s := openClaimed(t, w, list)
-			s.from = chain.Cursor{Height: 100, Hash: w.blocks[100].hash}
-			w.mineBlock(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 50_000})
-			w.mineBlock()
+			s := openClaimed(t, fake, list)
+			s.from = chain.Cursor{Height: 100, Hash: fake.blocks[100].hash}
+			fake.mineBlock(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 50_000})
+			fake.mineBlock()
 			before := s.want("4.95")
 			for range 10 {
-				w.mineBlock()
+				fake.mineBlock()
 			}
 			n.change(change)
-			next := openClaimed(t, w, list)
+			next := openClaimed(t, fake, list)
 			recording := chaintest.Recording{Watch: s.watch, Transfers: before.Transfers}
 			after, err := next.scanner.Scan(t.Context(), s.from, recording)
 			if err != nil {
@@ -153,17 +153,17 @@ func TestCredit_is_unchanged_after_a_restart(t *testing.T) {
 // A log that an earlier process did not see gets no share that is recorded for another log.
 func TestCredit_shares_only_the_unrecorded_rise(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	n := newNode(t, w, sixDecimals)
+	fake := newFakeChain(100)
+	n := newNode(t, fake, sixDecimals)
 	list := []quorum.Endpoint{{URL: n.URL, Trusted: true}}
-	from := chain.Cursor{Height: 100, Hash: w.blocks[100].hash}
-	b := w.mineBlock(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 5_000_000}, transfer{contract: feeToken, to: ourAddress, units: 5_000_000})
-	s := openClaimed(t, w, list)
+	from := chain.Cursor{Height: 100, Hash: fake.blocks[100].hash}
+	b := fake.mineBlock(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 5_000_000}, transfer{contract: feeToken, to: ourAddress, units: 5_000_000})
+	s := openClaimed(t, fake, list)
 	s.from = from
 	first := s.want("5")
 	second := first.Transfers[0]
 	second.ID, second.Tx = b.transfers[1].tx+":1", b.transfers[1].tx
-	after, err := openClaimed(t, w, list).scanner.Scan(t.Context(), from, chaintest.Recording{Watch: s.watch, Transfers: []chain.Transfer{second}})
+	after, err := openClaimed(t, fake, list).scanner.Scan(t.Context(), from, chaintest.Recording{Watch: s.watch, Transfers: []chain.Transfer{second}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,11 +177,11 @@ func TestCredit_shares_only_the_unrecorded_rise(t *testing.T) {
 // offered nor watched. Other assets are not affected.
 func TestCredit_queries_no_endpoint_without_permission(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	nodes := []*node{newNode(t, w, sixDecimals), newNode(t, w, sixDecimals)}
-	s := openClaimed(t, w, endpoints(nodes...))
+	fake := newFakeChain(100)
+	nodes := []*node{newNode(t, fake, sixDecimals), newNode(t, fake, sixDecimals)}
+	s := openClaimed(t, fake, endpoints(nodes...))
 	s.want()
-	w.mineBlock(transfer{contract: feeToken, to: ourAddress, units: 5_000_000}, tokenPayment(ourAddress, 2_000_000))
+	fake.mineBlock(transfer{contract: feeToken, to: ourAddress, units: 5_000_000}, tokenPayment(ourAddress, 2_000_000))
 	s.want("2")
 	for _, a := range s.scanner.Assets() {
 		if a.Code == "EURE" && !a.Unverified {

@@ -52,7 +52,7 @@ func (q *Quorum) Decimals(ctx context.Context, header ethereum.Header, contract 
 // decimals asks a contract for its decimals.
 func (e *endpoint) decimals(ctx context.Context, header ethereum.Header, contract keys.EthereumAddress) (string, error) {
 	const selector = "0x313ce567" // of decimals()
-	answers, err := e.ask(ctx, call{"eth_call", []any{map[string]any{"to": contract.String(), "data": selector}, blockOf(header)}})
+	answers, err := e.ask(ctx, call{"eth_call", []any{map[string]any{"to": contract.String(), "data": selector}, blockParam(header)}})
 	if err != nil {
 		return "", err
 	}
@@ -63,7 +63,7 @@ func (e *endpoint) decimals(ctx context.Context, header ethereum.Header, contrac
 	case a.err != nil || string(a.result) == `"0x"`:
 		return noDecimals, nil
 	}
-	value, err := numberOf(a.result)
+	value, err := parseNumber(a.result)
 	if err != nil {
 		e.noteFailure(err)
 	}

@@ -65,18 +65,18 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(100)
+			fake := newFakeChain(100)
 			var list []*node
 			for _, change := range test.nodes {
 				if change == nil {
 					change = func(*node) {}
 				}
-				list = append(list, newNode(t, w, change))
+				list = append(list, newNode(t, fake, change))
 			}
-			q := openShop(t, w, endpoints(list...), askAddresses).quorum
-			scanner := ethereum.Watch(ethereum.New(claimed(t)), q, w.Now)
+			q := openShop(t, fake, endpoints(list...), askAddresses).quorum
+			scanner := ethereum.Watch(ethereum.New(claimed(t)), q, fake.Now)
 			var reported []ethereum.TokenFault
-			scanner.Unverified = func(d ethereum.TokenFault) { reported = append(reported, d) }
+			scanner.OnTokenFault = func(fault ethereum.TokenFault) { reported = append(reported, fault) }
 			if assets := scanner.Assets(); !assets[3].Unverified {
 				t.Error("token of a setting is offered before its contract was asked")
 			}
@@ -98,13 +98,13 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 			if (test.text == "") != (len(faults) == 0) || len(faults) > 0 && !strings.Contains(faults[0].Text, test.text) {
 				t.Errorf("token faults %+v, want %q", faults, test.text)
 			}
-			for _, d := range reported {
-				if !strings.Contains(d.Text, test.text) && d.Asset != "EURE" {
-					t.Errorf("Unverified got %+v", d)
+			for _, fault := range reported {
+				if !strings.Contains(fault.Text, test.text) && fault.Asset != "EURE" {
+					t.Errorf("OnTokenFault got %+v", fault)
 				}
 			}
 			if wrong := strings.Contains(test.text, "18"); wrong != (len(reported) > 0 && reported[0].Wrong) {
-				t.Errorf("Unverified got %+v", reported)
+				t.Errorf("OnTokenFault got %+v", reported)
 			}
 		})
 	}
@@ -113,12 +113,12 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 // Transfers of a token with wrong decimals are not shown, and all others are.
 func TestDecimals_that_are_wrong_hide_transfers_of_the_token(t *testing.T) {
 	t.Parallel()
-	world := newWorld(100)
-	n := newNode(t, world)
-	q := openShop(t, world, []quorum.Endpoint{{URL: n.URL, Trusted: true}}).quorum
-	scanner := ethereum.Watch(ethereum.New(claimed(t)), q, world.Now)
+	fake := newFakeChain(100)
+	n := newNode(t, fake)
+	q := openShop(t, fake, []quorum.Endpoint{{URL: n.URL, Trusted: true}}).quorum
+	scanner := ethereum.Watch(ethereum.New(claimed(t)), q, fake.Now)
 	eure := transfer{contract: "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430", to: ourAddress, units: 7_000_000}
-	world.mineBlock(eure, tokenPayment(ourAddress, 5_000_000))
+	fake.mineBlock(eure, tokenPayment(ourAddress, 5_000_000))
 	shownCodes := func() (codes []string) {
 		t.Helper()
 		s, err := scanner.Scan(t.Context(), chain.Cursor{}, chaintest.Watch{ourAddress: true})
@@ -136,15 +136,15 @@ func TestDecimals_that_are_wrong_hide_transfers_of_the_token(t *testing.T) {
 	// From now on the contract exists and has other decimals. It was already asked, and is not
 	// asked again before a restart.
 	n.change(answerDecimals(eure.contract, eighteen))
-	world.pass(2 * time.Minute)
-	world.mineBlock()
+	fake.pass(2 * time.Minute)
+	fake.mineBlock()
 	requests := slices.DeleteFunc(n.received("eth_call"), func(r request) bool {
 		return r.Params[0].(map[string]any)["data"] != "0x313ce567"
 	})
 	if len(requests) != 3 {
 		t.Errorf("contracts were asked %d times, want once each", len(requests))
 	}
-	scanner = ethereum.Watch(ethereum.New(claimed(t)), q, world.Now)
+	scanner = ethereum.Watch(ethereum.New(claimed(t)), q, fake.Now)
 	if diff := cmp.Diff(shownCodes(), []string{"EURC"}); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}

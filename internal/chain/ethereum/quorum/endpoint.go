@@ -79,11 +79,13 @@ type endpoint struct {
 	now         func() time.Time
 	random      func() float64
 
-	// The fields up to full are used by one call at a time.
+	// The fields up to answeredRanges are used by one call at a time.
 	head  ethereum.Header // of the last readHead
 	final int64           // height of its last final block; 0 if unknown
-	span  int64
-	full  int // ranges answered since span was changed
+	// span is the number of blocks of logs that are queried at once, and answeredRanges the number of ranges that
+	// were answered since span was changed.
+	span           int64
+	answeredRanges int
 
 	mu       sync.Mutex
 	failures int // in a row
@@ -204,14 +206,14 @@ func (e *endpoint) parseHead(answers []answer, chainID uint64) error {
 			return a.err
 		}
 	}
-	id, err := chainIDOf(answers[0].result)
+	id, err := parseChainID(answers[0].result)
 	switch {
 	case err != nil:
 		return err
 	case id != chainID:
 		return &pauseError{wrongChainPause, fmt.Sprintf("it answers for chain %d, not %d", id, chainID)}
 	}
-	head, hasBlock, err := header(answers[1].result)
+	head, hasBlock, err := parseHeader(answers[1].result)
 	switch {
 	case err != nil:
 		return err
@@ -220,7 +222,7 @@ func (e *endpoint) parseHead(answers []answer, chainID uint64) error {
 	}
 	e.head = head
 	if len(answers) > 2 && answers[2].err == nil {
-		if final, hasBlock, err := header(answers[2].result); err == nil && hasBlock {
+		if final, hasBlock, err := parseHeader(answers[2].result); err == nil && hasBlock {
 			e.final = min(final.Height, head.Height)
 		}
 	}

@@ -27,8 +27,8 @@ type transfer struct {
 	contract, to, tx string
 	units            uint64
 	index            int
-	// Without a contract it is a transfer of the network's own coin. A contract sends it, or a
-	// transaction, which may have failed, or the account itself spends it.
+	// A transfer without contract is one of the network's own coin. It is sent by a transaction if plain is true,
+	// and otherwise by a contract. If failed is true, it does not arrive. If spent is true, the account spends it.
 	plain, failed, spent bool
 	// fee is the part of a token's logged amount that does not arrive; a negative fee is
 	// added by the token.
@@ -53,57 +53,57 @@ type fakeChain struct {
 	fork   int
 }
 
-func newWorld(height int) *fakeChain {
-	w := &fakeChain{now: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)}
+func newFakeChain(height int) *fakeChain {
+	f := &fakeChain{now: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)}
 	for range height + 1 {
-		w.mineBlock()
+		f.mineBlock()
 	}
-	return w
+	return f
 }
 
 // Now returns the time of the newest block, or a later time.
-func (w *fakeChain) Now() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.now
+func (f *fakeChain) Now() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.now
 }
 
-func (w *fakeChain) pass(d time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.now = w.now.Add(d)
+func (f *fakeChain) pass(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now = f.now.Add(d)
 }
 
 // mineBlock adds a block with some transfers.
-func (w *fakeChain) mineBlock(transfers ...transfer) block {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.now = w.now.Add(2 * time.Second)
-	b := block{height: int64(len(w.blocks)), at: w.now, transfers: slices.Clone(transfers)}
-	if len(w.blocks) > 0 {
-		b.parent = w.blocks[len(w.blocks)-1].hash
+func (f *fakeChain) mineBlock(transfers ...transfer) block {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now = f.now.Add(2 * time.Second)
+	b := block{height: int64(len(f.blocks)), at: f.now, transfers: slices.Clone(transfers)}
+	if len(f.blocks) > 0 {
+		b.parent = f.blocks[len(f.blocks)-1].hash
 	} else {
 		b.parent = hashOf("no block")
 	}
-	b.hash = hashOf("block", b.height, w.fork, b.parent)
+	b.hash = hashOf("block", b.height, f.fork, b.parent)
 	for i := range b.transfers {
 		b.transfers[i].index = i
 		if b.transfers[i].tx == "" {
-			w.txs++
-			b.transfers[i].tx = hashOf("tx", w.txs)
+			f.txs++
+			b.transfers[i].tx = hashOf("tx", f.txs)
 		}
 	}
-	w.blocks = append(w.blocks, b)
+	f.blocks = append(f.blocks, b)
 	return b
 }
 
 // reorganise removes blocks, so that others can be mined in their place.
-func (w *fakeChain) reorganise(depth int) []block {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.fork++
-	removed := slices.Clone(w.blocks[len(w.blocks)-depth:])
-	w.blocks = w.blocks[:len(w.blocks)-depth]
+func (f *fakeChain) reorganise(depth int) []block {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fork++
+	removed := slices.Clone(f.blocks[len(f.blocks)-depth:])
+	f.blocks = f.blocks[:len(f.blocks)-depth]
 	return removed
 }
 
@@ -112,7 +112,7 @@ func hashOf(parts ...any) string {
 	return "0x" + hex.EncodeToString(sum[:])
 }
 
-// node is a JSON-RPC server of the world, with faults.
+// node is a JSON-RPC server that shows the fake chain, with faults.
 type node struct {
 	*httptest.Server
 	fakeChain *fakeChain
@@ -132,7 +132,7 @@ type node struct {
 	hidesLogs      bool   // shows no logs
 	deniesReceipts bool   // returns no receipts for its fake or hidden logs
 	nullReceipts   bool   // answers null for each receipt, though its blocks list the transactions
-	fake           []transfer
+	fakeTransfers  []transfer
 	fakeAt         int64 // block in which it shows fake transfers
 	forge          bool  // blocks from fakeAt on have other hashes
 	maxLogs        int   // maximum number of logs in an answer; the rest is omitted
@@ -140,7 +140,7 @@ type node struct {
 	maxCalls       int   // limit of calls in a request
 	noTags         bool
 	failingMethod  string // method that is answered with an error
-	redirects      string
+	redirectTo     string // address of every redirect
 	hangs          bool
 	capitals       bool              // writes the hex digits of logs as capital letters
 	repeats        bool              // returns every log twice, and twice as removed
@@ -155,9 +155,9 @@ type request struct {
 	Params []any
 }
 
-func newNode(t testing.TB, w *fakeChain, change ...func(*node)) *node {
+func newNode(t testing.TB, fake *fakeChain, change ...func(*node)) *node {
 	t.Helper()
-	n := &node{fakeChain: w, chain: chainID}
+	n := &node{fakeChain: fake, chain: chainID}
 	for _, c := range change {
 		c(n)
 	}
@@ -206,8 +206,8 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case n.isDown:
 		panic(http.ErrAbortHandler)
-	case n.redirects != "":
-		http.Redirect(w, r, n.redirects, http.StatusTemporaryRedirect)
+	case n.redirectTo != "":
+		http.Redirect(w, r, n.redirectTo, http.StatusTemporaryRedirect)
 		return
 	}
 	if n.retryAfter != "" {
@@ -280,17 +280,17 @@ func (n *node) result(c rpcCall) (result any, fault string) {
 	case "eth_getTransactionReceipt":
 		return n.receipt(blocks, c.Params[0].(string)), ""
 	case "eth_getBlockByHash":
-		return n.transactions(blocks, c.Params[0].(string)), ""
+		return n.blockWithTransactions(blocks, c.Params[0].(string)), ""
 	case "eth_getBalance", "eth_getTransactionCount":
 		return n.state(blocks, c.Method, c.Params[0].(string), c.Params[1].(map[string]any)["blockHash"].(string))
 	}
-	question, ok := c.Params[0].(map[string]any)
-	if ok && c.Method == "eth_call" && strings.HasPrefix(question["data"].(string), balanceOf) {
-		account := "0x" + strings.TrimPrefix(question["data"].(string), balanceOf)
-		return n.tokens(blocks, question["to"].(string), account, c.Params[1].(map[string]any)["blockHash"].(string))
+	callObject, ok := c.Params[0].(map[string]any)
+	if ok && c.Method == "eth_call" && strings.HasPrefix(callObject["data"].(string), balanceOf) {
+		account := "0x" + strings.TrimPrefix(callObject["data"].(string), balanceOf)
+		return n.tokenBalance(blocks, callObject["to"].(string), account, c.Params[1].(map[string]any)["blockHash"].(string))
 	}
-	if ok && c.Method == "eth_call" && question["data"] == "0x313ce567" {
-		text, exists := n.decimals[strings.ToLower(question["to"].(string))]
+	if ok && c.Method == "eth_call" && callObject["data"] == "0x313ce567" { // decimals()
+		text, exists := n.decimals[strings.ToLower(callObject["to"].(string))]
 		switch {
 		case !exists:
 			return "0x", ""
@@ -341,7 +341,7 @@ func (n *node) hash(b block) string {
 func (n *node) shownTransfers(b block) []transfer {
 	list := slices.Clone(b.transfers)
 	if b.height == n.fakeAt {
-		for i, f := range n.fake {
+		for i, f := range n.fakeTransfers {
 			f.index = len(b.transfers) + i
 			list = append(list, f)
 		}
@@ -379,8 +379,8 @@ func (n *node) state(blocks []block, method, account, hash string) (any, string)
 // balanceOf is the prefix of the data of a call for the balance of an account.
 const balanceOf = "0x70a08231" + "000000000000000000000000"
 
-// tokens returns an account's balance of a token after a block.
-func (n *node) tokens(blocks []block, contract, account, hash string) (any, string) {
+// tokenBalance returns an account's balance of a token after a block.
+func (n *node) tokenBalance(blocks []block, contract, account, hash string) (any, string) {
 	at := slices.IndexFunc(blocks, func(b block) bool { return n.hash(b) == hash })
 	switch {
 	case at < 0:
@@ -399,8 +399,8 @@ func (n *node) tokens(blocks []block, contract, account, hash string) (any, stri
 	return fmt.Sprintf("0x%064x", balance), ""
 }
 
-// transactions returns a block with its transactions.
-func (n *node) transactions(blocks []block, hash string) any {
+// blockWithTransactions returns a block with its transactions.
+func (n *node) blockWithTransactions(blocks []block, hash string) any {
 	for _, b := range blocks {
 		if n.hash(b) != hash {
 			continue
@@ -481,14 +481,14 @@ func (n *node) receipt(blocks []block, tx string) any {
 func (n *node) log(b block, t transfer) map[string]any {
 	var amount [32]byte
 	binary.BigEndian.PutUint64(amount[24:], t.units)
-	write := func(hex string) string { return hex }
+	format := func(hex string) string { return hex }
 	if n.capitals {
-		write = func(hex string) string { return "0x" + strings.ToUpper(strings.TrimPrefix(hex, "0x")) }
+		format = func(hex string) string { return "0x" + strings.ToUpper(strings.TrimPrefix(hex, "0x")) }
 	}
 	return map[string]any{
-		"address": write(strings.ToLower(t.contract)), "topics": []string{write(transferTopic), word("0x" + strings.Repeat("9", 40)), write(word(t.to))},
-		"data": "0x" + hex.EncodeToString(amount[:]), "blockNumber": fmt.Sprintf("0x%x", b.height), "blockHash": write(n.hash(b)),
-		"transactionHash": write(t.tx), "logIndex": fmt.Sprintf("0x%x", t.index), "removed": false,
+		"address": format(strings.ToLower(t.contract)), "topics": []string{format(transferTopic), word("0x" + strings.Repeat("9", 40)), format(word(t.to))},
+		"data": "0x" + hex.EncodeToString(amount[:]), "blockNumber": fmt.Sprintf("0x%x", b.height), "blockHash": format(n.hash(b)),
+		"transactionHash": format(t.tx), "logIndex": fmt.Sprintf("0x%x", t.index), "removed": false,
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // shop watches the fake chain through some nodes.
 type shop struct {
 	*testing.T
-	world   *fakeChain
+	fake    *fakeChain
 	quorum  *quorum.Quorum
 	scanner *ethereum.Scanner
 	watch   chaintest.Watch
@@ -25,9 +25,9 @@ type shop struct {
 }
 
 // openShop watches through the given endpoints.
-func openShop(t *testing.T, w *fakeChain, endpoints []quorum.Endpoint, change ...func(*quorum.Config)) *shop {
+func openShop(t *testing.T, fake *fakeChain, endpoints []quorum.Endpoint, change ...func(*quorum.Config)) *shop {
 	t.Helper()
-	config := quorum.Config{ChainID: chainID, Tags: true, Endpoints: endpoints, Now: w.Now, Chance: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler)}
+	config := quorum.Config{ChainID: chainID, Tags: true, Endpoints: endpoints, Now: fake.Now, Chance: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler)}
 	for _, c := range change {
 		c(&config)
 	}
@@ -36,7 +36,7 @@ func openShop(t *testing.T, w *fakeChain, endpoints []quorum.Endpoint, change ..
 		t.Fatal(err)
 	}
 	return &shop{
-		T: t, world: w, quorum: q, scanner: ethereum.Watch(ethereum.New(params()), q, w.Now), watch: chaintest.Watch{ourAddress: true},
+		T: t, fake: fake, quorum: q, scanner: ethereum.Watch(ethereum.New(params()), q, fake.Now), watch: chaintest.Watch{ourAddress: true},
 	}
 }
 
@@ -86,9 +86,9 @@ func (s *shop) wantError(words ...string) {
 	if err == nil {
 		s.Fatal("no error")
 	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			s.Errorf("error %q does not contain %q", err, w)
+	for _, expected := range words {
+		if !strings.Contains(err.Error(), expected) {
+			s.Errorf("error %q does not contain %q", err, expected)
 		}
 	}
 }

@@ -13,18 +13,18 @@ func TestFork_below_the_birth_of_an_invoice(t *testing.T) {
 		for depth := 1; depth <= 3; depth++ {
 			t.Run(fmt.Sprint(depth, " blocks ", name), func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(100)
-				e := openEther(t, w, threeNodes(t, w)...)
+				fake := newFakeChain(100)
+				e := openEther(t, fake, threeNodes(t, fake)...)
 				_, next, err := e.key.Address(0)
 				e.must(err)
-				before := w.mineBlock(tokenPayment(next, 40_000_000))
+				before := fake.mineBlock(tokenPayment(next, 40_000_000))
 				e.mine(5)
 				e.step()
 				inv, to := e.invoice("EURC")
 				if to != next && inv.Methods[0].Destination.Script != next {
 					t.Fatalf("invoice has address %s, want %s", to, next)
 				}
-				w.reorganise(depth)
+				fake.reorganise(depth)
 				e.mine(depth + 1)
 				if restarts {
 					e.start()
@@ -32,7 +32,7 @@ func TestFork_below_the_birth_of_an_invoice(t *testing.T) {
 				old := fmt.Sprint("40 old in ", before.height, " by ", before.transfers[0].tx[:6])
 				e.want(inv, "created old", old)
 				e.mine(2)
-				paid := w.mineBlock(tokenPayment(next, 40_000_000))
+				paid := fake.mineBlock(tokenPayment(next, 40_000_000))
 				e.mine(12)
 				e.want(inv, "paid old", old, fmt.Sprint("40 confirmed in ", paid.height, " by ", paid.transfers[0].tx[:6]))
 			})

@@ -22,7 +22,7 @@ func (e *endpoint) headers(ctx context.Context, from, to int64) ([]ethereum.Head
 	}
 	var calls []call
 	for height := from; height <= to; height++ {
-		calls = append(calls, call{"eth_getBlockByNumber", []any{hexOf(height), false}})
+		calls = append(calls, call{"eth_getBlockByNumber", []any{formatHex(height), false}})
 	}
 	answers, err := e.ask(ctx, calls...)
 	if err != nil {
@@ -34,7 +34,7 @@ func (e *endpoint) headers(ctx context.Context, from, to int64) ([]ethereum.Head
 			e.noteFault(a.err.Error())
 			break
 		}
-		h, hasBlock, err := header(a.result)
+		h, hasBlock, err := parseHeader(a.result)
 		if err != nil || hasBlock && h.Height != from+int64(i) {
 			e.noteFailure(errFormat)
 			return nil, errFormat
@@ -86,7 +86,7 @@ func (e *endpoint) logs(ctx context.Context, span ethereum.Span, query ethereum.
 		size := min(e.span, span.To.Height-from+1)
 		events, err := e.events(ctx, from, from+size-1, span, query)
 		if errors.Is(err, errTooWide) && size > 1 {
-			e.span, e.full = size/2, 0
+			e.span, e.answeredRanges = size/2, 0
 			continue
 		}
 		if err != nil {
@@ -98,8 +98,8 @@ func (e *endpoint) logs(ctx context.Context, span ethereum.Span, query ethereum.
 			}
 		}
 		from += size
-		if e.full++; e.full > growAfter && e.span < firstSpan {
-			e.span, e.full = e.span*2, 0
+		if e.answeredRanges++; e.answeredRanges > growAfter && e.span < firstSpan {
+			e.span, e.answeredRanges = e.span*2, 0
 		}
 	}
 	return found, nil
@@ -120,7 +120,7 @@ func (e *endpoint) events(ctx context.Context, from, to int64, span ethereum.Spa
 	for _, f := range filters {
 		calls = append(calls, call{"eth_getLogs", []any{f}})
 	}
-	calls = append(calls, call{"eth_getBlockByNumber", []any{hexOf(span.To.Height), false}})
+	calls = append(calls, call{"eth_getBlockByNumber", []any{formatHex(span.To.Height), false}})
 	answers, err := e.ask(ctx, calls...)
 	if isRefused(err) && from < to {
 		return nil, errTooWide
@@ -129,7 +129,7 @@ func (e *endpoint) events(ctx context.Context, from, to int64, span ethereum.Spa
 		return nil, err
 	}
 	tip := answers[len(answers)-1]
-	if h, hasBlock, err := header(tip.result); tip.err != nil || err != nil || !hasBlock || h.Hash != span.To.Hash {
+	if h, hasBlock, err := parseHeader(tip.result); tip.err != nil || err != nil || !hasBlock || h.Hash != span.To.Hash {
 		err := fmt.Errorf("no block %d, %s", span.To.Height, span.To.Hash)
 		e.noteFault(err.Error())
 		return nil, err
@@ -143,7 +143,7 @@ func (e *endpoint) events(ctx context.Context, from, to int64, span ethereum.Spa
 			e.noteFault(a.err.Error())
 			return nil, a.err
 		}
-		list, err := logs(a.result)
+		list, err := parseLogs(a.result)
 		if err != nil {
 			e.noteFailure(err)
 			return nil, err
@@ -164,7 +164,7 @@ func filtersOf(from, to int64, span ethereum.Span, query ethereum.Query) []map[s
 		if from == to && to == span.To.Height {
 			f["blockHash"] = span.To.Hash
 		} else {
-			f["fromBlock"], f["toBlock"] = hexOf(from), hexOf(to)
+			f["fromBlock"], f["toBlock"] = formatHex(from), formatHex(to)
 		}
 		return f
 	}

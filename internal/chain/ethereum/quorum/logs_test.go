@@ -26,14 +26,14 @@ func TestScan_sends_addresses_only_with_permission(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(20)
-			w.mineBlock(tokenPayment(ourAddress, 5_000_000))
-			nodes := []*node{newNode(t, w), newNode(t, w)}
+			fake := newFakeChain(20)
+			fake.mineBlock(tokenPayment(ourAddress, 5_000_000))
+			nodes := []*node{newNode(t, fake), newNode(t, fake)}
 			list := endpoints(nodes...)
 			for i := range list {
 				list[i].Trusted = test.trusted
 			}
-			s := openShop(t, w, list, func(c *quorum.Config) { c.AddressQueries = test.allowed })
+			s := openShop(t, fake, list, func(c *quorum.Config) { c.AddressQueries = test.allowed })
 			s.want("5")
 			// Destinations that are added later are watched as well.
 			s.watch[otherAddress] = true
@@ -56,10 +56,10 @@ func TestScan_finds_transfers_to_a_destination_added_later(t *testing.T) {
 	for _, allowed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("by address %t", allowed), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(20)
-			w.mineBlock(tokenPayment(otherAddress, 7_000_000))
-			w.mineBlock()
-			s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w)), func(c *quorum.Config) { c.AddressQueries = allowed })
+			fake := newFakeChain(20)
+			fake.mineBlock(tokenPayment(otherAddress, 7_000_000))
+			fake.mineBlock()
+			s := openShop(t, fake, endpoints(newNode(t, fake), newNode(t, fake)), func(c *quorum.Config) { c.AddressQueries = allowed })
 			s.want()
 			s.watch[otherAddress] = true
 			s.want("7")
@@ -70,10 +70,10 @@ func TestScan_finds_transfers_to_a_destination_added_later(t *testing.T) {
 
 func TestScan_asks_for_no_logs_while_nothing_is_watched(t *testing.T) {
 	t.Parallel()
-	w := newWorld(20)
-	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
-	n := newNode(t, w)
-	s := openShop(t, w, endpoints(n, newNode(t, w)))
+	fake := newFakeChain(20)
+	fake.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	n := newNode(t, fake)
+	s := openShop(t, fake, endpoints(n, newNode(t, fake)))
 	s.watch = chaintest.Watch{}
 	s.want()
 	if requests := n.received("eth_getLogs"); len(requests) > 0 {
@@ -85,14 +85,14 @@ func TestScan_asks_for_no_logs_while_nothing_is_watched(t *testing.T) {
 
 func TestScan_asks_for_less_when_an_endpoint_refuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(900)
+	fake := newFakeChain(900)
 	for range 30 {
-		w.mineBlock(tokenPayment(otherAddress, 1), tokenPayment(ourAddress, 1_000_000))
+		fake.mineBlock(tokenPayment(otherAddress, 1), tokenPayment(ourAddress, 1_000_000))
 	}
-	w.final = 800
+	fake.final = 800
 	modest := func(n *node) { n.maxRange, n.maxCalls = 7, 3 }
-	s := openShop(t, w, endpoints(newNode(t, w, modest), newNode(t, w, modest)))
-	s.from = chain.Cursor{Height: 0, Hash: w.blocks[0].hash}
+	s := openShop(t, fake, endpoints(newNode(t, fake, modest), newNode(t, fake, modest)))
+	s.from = chain.Cursor{Height: 0, Hash: fake.blocks[0].hash}
 	snapshot := s.want(slices.Repeat([]string{"1"}, 30)...)
 	if snapshot.Tip.Height != 930 || snapshot.Behind {
 		t.Errorf("reached block %d, want 930", snapshot.Tip.Height)
@@ -101,25 +101,25 @@ func TestScan_asks_for_less_when_an_endpoint_refuses(t *testing.T) {
 
 func TestScan_asks_again_after_a_round_number_of_logs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(10)
+	fake := newFakeChain(10)
 	for range 15 {
-		w.mineBlock(append(slices.Repeat([]transfer{tokenPayment(otherAddress, 1)}, 60), tokenPayment(ourAddress, 1_000_000))...)
+		fake.mineBlock(append(slices.Repeat([]transfer{tokenPayment(otherAddress, 1)}, 60), tokenPayment(ourAddress, 1_000_000))...)
 	}
-	w.final = 25
+	fake.final = 25
 	withLimit := func(n *node) { n.maxLogs = 500 }
-	s := openShop(t, w, endpoints(newNode(t, w, withLimit), newNode(t, w, withLimit)))
-	s.from = chain.Cursor{Height: 0, Hash: w.blocks[0].hash}
+	s := openShop(t, fake, endpoints(newNode(t, fake, withLimit), newNode(t, fake, withLimit)))
+	s.from = chain.Cursor{Height: 0, Hash: fake.blocks[0].hash}
 	s.want(slices.Repeat([]string{"1"}, 15)...)
 }
 
 func TestLogs_limits_the_size_of_filters(t *testing.T) {
 	t.Parallel()
-	w := newWorld(20)
-	b := w.mineBlock(tokenPayment(ourAddress, 5_000_000))
-	n := newNode(t, w)
+	fake := newFakeChain(20)
+	b := fake.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	n := newNode(t, fake)
 	list := endpoints(n)
 	list[0].Trusted = true
-	q := openShop(t, w, list).quorum
+	q := openShop(t, fake, list).quorum
 	best, err := q.Best(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -148,12 +148,12 @@ func TestLogs_limits_the_size_of_filters(t *testing.T) {
 
 func TestScan_asks_without_addresses_if_they_are_many(t *testing.T) {
 	t.Parallel()
-	w := newWorld(20)
-	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
-	n := newNode(t, w)
+	fake := newFakeChain(20)
+	fake.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	n := newNode(t, fake)
 	list := endpoints(n)
 	list[0].Trusted = true
-	s := openShop(t, w, list)
+	s := openShop(t, fake, list)
 	for i := range 2500 {
 		s.watch[fmt.Sprintf("0x%040x", i)] = true
 	}
@@ -167,13 +167,13 @@ func TestScan_asks_without_addresses_if_they_are_many(t *testing.T) {
 
 func TestScan_shows_only_listed_contracts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(20)
+	fake := newFakeChain(20)
 	counterfeit := tokenPayment(ourAddress, 20_000_000)
 	counterfeit.contract = "0x" + strings.Repeat("11", 20)
 	second := tokenPayment(ourAddress, 3_000_000)
 	second.contract = other.Contract
-	w.mineBlock(counterfeit, tokenPayment(ourAddress, 0), second, tokenPayment(ourAddress, 5_000_000))
-	snapshot := openShop(t, w, endpoints(newNode(t, w), newNode(t, w))).want("3", "5")
+	fake.mineBlock(counterfeit, tokenPayment(ourAddress, 0), second, tokenPayment(ourAddress, 5_000_000))
+	snapshot := openShop(t, fake, endpoints(newNode(t, fake), newNode(t, fake))).want("3", "5")
 	got := map[string]string{}
 	for _, tr := range snapshot.Transfers {
 		got[tr.Asset] = tr.Amount.String()
@@ -186,9 +186,9 @@ func TestScan_shows_only_listed_contracts(t *testing.T) {
 // C28: addresses and hashes are bytes, however an endpoint writes their hex digits.
 func TestScan_accepts_hex_in_capitals(t *testing.T) {
 	t.Parallel()
-	w := newWorld(20)
-	w.mineBlock(tokenPayment(ourAddress, 5_000_000), tokenPayment(otherAddress, 1))
-	s := openShop(t, w, endpoints(newNode(t, w, func(n *node) { n.capitals = true }), newNode(t, w)))
+	fake := newFakeChain(20)
+	fake.mineBlock(tokenPayment(ourAddress, 5_000_000), tokenPayment(otherAddress, 1))
+	s := openShop(t, fake, endpoints(newNode(t, fake, func(n *node) { n.capitals = true }), newNode(t, fake)))
 	for _, transfer := range s.want("5").Transfers {
 		if transfer.Script != ourAddress {
 			t.Errorf("transfer to %s, want %s", transfer.Script, ourAddress)
@@ -199,17 +199,17 @@ func TestScan_accepts_hex_in_capitals(t *testing.T) {
 // C49: two equal amounts in one transaction are two transfers, and so are those to two invoices.
 func TestScan_shows_all_transfers_of_one_transaction(t *testing.T) {
 	t.Parallel()
-	w := newWorld(20)
+	fake := newFakeChain(20)
 	tx := hashOf("many")
-	part := func(to string, units uint64) transfer {
+	paymentInTx := func(to string, units uint64) transfer {
 		p := tokenPayment(to, units)
 		p.tx = tx
 		return p
 	}
 	unwatched := "0x" + strings.Repeat("c3", 20)
-	w.mineBlock(part(unwatched, 9), part(ourAddress, 5_000_000), part(ourAddress, 5_000_000), part(unwatched, 9), part(otherAddress, 10_000_000))
-	w.mineBlock()
-	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w)))
+	fake.mineBlock(paymentInTx(unwatched, 9), paymentInTx(ourAddress, 5_000_000), paymentInTx(ourAddress, 5_000_000), paymentInTx(unwatched, 9), paymentInTx(otherAddress, 10_000_000))
+	fake.mineBlock()
+	s := openShop(t, fake, endpoints(newNode(t, fake), newNode(t, fake)))
 	s.watch[otherAddress] = true
 	want := map[string]string{tx + ":1": ourAddress + " 5", tx + ":2": ourAddress + " 5", tx + ":4": otherAddress + " 10"}
 	for range 2 {
@@ -225,15 +225,15 @@ func TestScan_shows_all_transfers_of_one_transaction(t *testing.T) {
 
 func TestScan_accepts_repeated_and_removed_logs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(20)
+	fake := newFakeChain(20)
 	repeating := func(n *node) { n.repeats = true }
-	s := openShop(t, w, endpoints(newNode(t, w, repeating), newNode(t, w, repeating)))
-	paid := w.mineBlock(tokenPayment(ourAddress, 20_000_000))
+	s := openShop(t, fake, endpoints(newNode(t, fake, repeating), newNode(t, fake, repeating)))
+	paid := fake.mineBlock(tokenPayment(ourAddress, 20_000_000))
 	s.want("20")
-	w.reorganise(1)
-	w.mineBlock()
+	fake.reorganise(1)
+	fake.mineBlock()
 	s.want()
 	s.want()
-	w.mineBlock(tokenPayment(otherAddress, 1), paid.transfers[0])
+	fake.mineBlock(tokenPayment(otherAddress, 1), paid.transfers[0])
 	s.want("20")
 }

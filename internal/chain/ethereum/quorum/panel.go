@@ -137,7 +137,7 @@ func (q *Quorum) agree(ctx context.Context) (ethereum.Header, error) {
 			continue
 		}
 		// An endpoint that is ahead is asked only if the heads are not enough.
-		if h, ok := q.only(shared, height); ok {
+		if h, ok := q.agreedHeader(shared, height); ok {
 			return h, nil
 		}
 		if headers, err := q.headers(ctx, candidates, height, height); err == nil {

@@ -39,8 +39,8 @@ type Quorum struct {
 	endpoints []*endpoint
 
 	// The fields up to agreed are used by one call at a time.
-	panel             []*endpoint               // the endpoints that count, since the last readHeads
-	requiredOperators int                       // how many operators of the panel must agree
+	panel             []*endpoint               // the endpoints whose answers count, since the last readHeads
+	requiredOperators int                       // number of operators of the panel that must agree
 	best              ethereum.Best             // of the last readHeads, zero after an error
 	agreed            map[int64]ethereum.Header // since the last readHeads
 
@@ -194,7 +194,7 @@ func (q *Quorum) headers(ctx context.Context, endpoints []*endpoint, from, to in
 	})
 	var agreed []ethereum.Header
 	for i, votes := range seen {
-		h, ok := q.only(votes, from+int64(i))
+		h, ok := q.agreedHeader(votes, from+int64(i))
 		if !ok {
 			break
 		}
@@ -206,8 +206,8 @@ func (q *Quorum) headers(ctx context.Context, endpoints []*endpoint, from, to in
 	return agreed, nil
 }
 
-// only returns the block at a height that enough operators agree on, if there is only one.
-func (q *Quorum) only(votes map[ethereum.Header]uint64, height int64) (only ethereum.Header, ok bool) {
+// agreedHeader returns the block at a height that enough operators agree on, if there is only one such block.
+func (q *Quorum) agreedHeader(votes map[ethereum.Header]uint64, height int64) (agreed ethereum.Header, ok bool) {
 	for h, operators := range votes {
 		if h.Height != height || !q.isEnough(operators) {
 			continue
@@ -215,9 +215,9 @@ func (q *Quorum) only(votes map[ethereum.Header]uint64, height int64) (only ethe
 		if ok {
 			return ethereum.Header{}, false
 		}
-		only, ok = h, true
+		agreed, ok = h, true
 	}
-	return only, ok
+	return agreed, ok
 }
 
 // Health implements ethereum.Source.
@@ -249,9 +249,9 @@ func (q *Quorum) Probe(ctx context.Context) error {
 	return err
 }
 
-// Narrow returns a warning if the network can be read but one failing endpoint would stop it;
-// "" if there are enough endpoints.
-func (q *Quorum) Narrow() string {
+// RedundancyWarning returns a warning if a single failing endpoint would make the network unreadable; "" if
+// there are enough endpoints.
+func (q *Quorum) RedundancyWarning() string {
 	if slices.ContainsFunc(q.endpoints, func(e *endpoint) bool { return e.Trusted }) || countOperators(q.endpoints) > minOperators {
 		return ""
 	}

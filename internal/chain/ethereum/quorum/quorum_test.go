@@ -33,11 +33,11 @@ var behaviours = map[string]struct {
 	"truncating":               {change: func(n *node) { n.maxLogs = 1 }, isFalse: true},
 	"hiding logs":              {change: func(n *node) { n.hidesLogs = true }, isFalse: true},
 	"hiding logs and receipts": {change: func(n *node) { n.hidesLogs, n.deniesReceipts = true, true }, isFalse: true},
-	"faking":                   {change: func(n *node) { n.fakeAt, n.fake = 20, []transfer{fake} }, isFalse: true},
-	"forging":                  {change: func(n *node) { n.fakeAt, n.fake, n.forge = 20, []transfer{fake}, true }, isFalse: true},
+	"faking":                   {change: func(n *node) { n.fakeAt, n.fakeTransfers = 20, []transfer{fakeTransfer} }, isFalse: true},
+	"forging":                  {change: func(n *node) { n.fakeAt, n.fakeTransfers, n.forge = 20, []transfer{fakeTransfer}, true }, isFalse: true},
 }
 
-var fake = transfer{contract: token.Contract, to: ourAddress, units: 9_000_000, tx: hashOf("fake")}
+var fakeTransfer = transfer{contract: token.Contract, to: ourAddress, units: 9_000_000, tx: hashOf("fake")}
 
 // One fault of three is tolerated. With two, no fake transfer is shown and no real transfer is taken
 // for absent, unless two endpoints give the same wrong answer.
@@ -48,10 +48,10 @@ func TestScan_needs_two_operators(t *testing.T) {
 		for _, third := range names[i:] {
 			t.Run(second+" and "+third, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(19)
-				b := w.mineBlock(tokenPayment(otherAddress, 1), tokenPayment(ourAddress, 5_000_000), tokenPayment(otherAddress, 2))
-				w.mineBlock()
-				s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w, behaviours[second].change), newNode(t, w, behaviours[third].change)))
+				fake := newFakeChain(19)
+				b := fake.mineBlock(tokenPayment(otherAddress, 1), tokenPayment(ourAddress, 5_000_000), tokenPayment(otherAddress, 2))
+				fake.mineBlock()
+				s := openShop(t, fake, endpoints(newNode(t, fake), newNode(t, fake, behaviours[second].change), newNode(t, fake, behaviours[third].change)))
 				snapshot, err := s.scan()
 				if err != nil {
 					if second == "honest" || third == "honest" {
@@ -74,10 +74,10 @@ func TestScan_needs_two_operators(t *testing.T) {
 
 func TestScan_names_the_faulty_endpoint(t *testing.T) {
 	t.Parallel()
-	w := newWorld(20)
-	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
-	nodes := []*node{newNode(t, w), newNode(t, w), newNode(t, w, func(n *node) { n.chain = 137 })}
-	s := openShop(t, w, endpoints(nodes...))
+	fake := newFakeChain(20)
+	fake.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	nodes := []*node{newNode(t, fake), newNode(t, fake), newNode(t, fake, func(n *node) { n.chain = 137 })}
+	s := openShop(t, fake, endpoints(nodes...))
 	s.want("5")
 	if h := s.scanner.Health(); h.Fault != "" || h.Height != 21 || h.Source != "2 of 3 endpoints" {
 		t.Errorf("health is %+v", h)
@@ -86,38 +86,38 @@ func TestScan_names_the_faulty_endpoint(t *testing.T) {
 		t.Errorf("report is %+v", got)
 	}
 	nodes[1].change(func(n *node) { n.isDown = true })
-	w.mineBlock()
+	fake.mineBlock()
 	s.wantError("endpoints of at least 2 operators must answer", "C: it answers for chain 137", "B: ")
 	if h := s.scanner.Health(); !strings.Contains(h.Fault, "must answer") {
 		t.Errorf("health is %+v", h)
 	}
 	nodes[1].change(func(n *node) { n.isDown = false })
-	w.pass(2 * time.Minute)
-	w.mineBlock()
+	fake.pass(2 * time.Minute)
+	fake.mineBlock()
 	s.want("5")
 }
 
 func TestScan_reports_an_endpoint_that_others_deny(t *testing.T) {
 	t.Parallel()
-	w := newWorld(20)
+	fake := newFakeChain(20)
 	var log bytes.Buffer
-	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w, behaviours["faking"].change), newNode(t, w)), func(c *quorum.Config) {
+	s := openShop(t, fake, endpoints(newNode(t, fake), newNode(t, fake, behaviours["faking"].change), newNode(t, fake)), func(c *quorum.Config) {
 		c.Network, c.Log = "base", slog.New(slog.NewTextHandler(&log, nil))
 	})
 	s.want()
-	if got := log.String(); strings.Count(got, "others deny") != 1 || !strings.Contains(got, "network=base endpoint=B tx="+fake.tx) {
+	if got := log.String(); strings.Count(got, "others deny") != 1 || !strings.Contains(got, "network=base endpoint=B tx="+fakeTransfer.tx) {
 		t.Errorf("log is %q", got)
 	}
-	if got := s.quorum.Reports()[1].Denied; !strings.Contains(got, fake.tx) {
+	if got := s.quorum.Reports()[1].Denied; !strings.Contains(got, fakeTransfer.tx) {
 		t.Errorf("denied is %q", got)
 	}
 }
 
 func TestScan_waits_while_two_confirm_and_two_deny(t *testing.T) {
 	t.Parallel()
-	w := newWorld(20)
+	fake := newFakeChain(20)
 	faking := behaviours["faking"].change
-	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w, faking), newNode(t, w, faking), newNode(t, w)))
+	s := openShop(t, fake, endpoints(newNode(t, fake), newNode(t, fake, faking), newNode(t, fake, faking), newNode(t, fake)))
 	for range 2 {
 		snapshot, err := s.scan()
 		if err == nil && (snapshot.Tip.Height >= 20 || !snapshot.Behind) {
@@ -128,18 +128,18 @@ func TestScan_waits_while_two_confirm_and_two_deny(t *testing.T) {
 
 func TestScan_waits_for_an_unresolved_transfer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(19)
-	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
-	w.mineBlock()
+	fake := newFakeChain(19)
+	fake.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	fake.mineBlock()
 	// B shows nothing and cannot be asked for receipts, so the transfer is neither confirmed nor denied.
-	b := newNode(t, w, func(n *node) { n.hidesLogs, n.failingMethod = true, "eth_getTransactionReceipt" })
-	s := openShop(t, w, endpoints(newNode(t, w), b))
+	b := newNode(t, fake, func(n *node) { n.hidesLogs, n.failingMethod = true, "eth_getTransactionReceipt" })
+	s := openShop(t, fake, endpoints(newNode(t, fake), b))
 	for range 3 {
 		snapshot, err := s.scan()
 		if err == nil && (snapshot.Tip.Height >= 20 || !snapshot.Behind) {
 			t.Fatalf("scan reached block %d, want a block below 20", snapshot.Tip.Height)
 		}
-		w.pass(time.Minute)
+		fake.pass(time.Minute)
 	}
 	b.change(func(n *node) { n.failingMethod = "" })
 	s.want("5")
@@ -147,17 +147,17 @@ func TestScan_waits_for_an_unresolved_transfer(t *testing.T) {
 
 func TestScan_reads_final_blocks_again(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	w.final = 90
-	nodes := []*node{newNode(t, w), newNode(t, w)}
-	s := openShop(t, w, endpoints(nodes...))
+	fake := newFakeChain(100)
+	fake.final = 90
+	nodes := []*node{newNode(t, fake), newNode(t, fake)}
+	s := openShop(t, fake, endpoints(nodes...))
 	s.want()
 	for _, n := range nodes {
 		n.change(func(n *node) { n.hidesLogs = true }) // both lack a block's logs for a while
 	}
-	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	fake.mineBlock(tokenPayment(ourAddress, 5_000_000))
 	for range 200 {
-		w.mineBlock()
+		fake.mineBlock()
 	}
 	s.want()
 	for _, n := range nodes {
@@ -167,9 +167,9 @@ func TestScan_reads_final_blocks_again(t *testing.T) {
 	if snapshot.Next.Height > 90 {
 		t.Errorf("cursor is at %d, above a block that was not read since it became final", snapshot.Next.Height)
 	}
-	w.mu.Lock()
-	w.final = 290
-	w.mu.Unlock()
+	fake.mu.Lock()
+	fake.final = 290
+	fake.mu.Unlock()
 	snapshot = s.want("5")
 	if snapshot.Next.Height < 200 {
 		t.Errorf("cursor is at %d, want at least 200", snapshot.Next.Height)
@@ -178,42 +178,42 @@ func TestScan_reads_final_blocks_again(t *testing.T) {
 
 func TestScan_reads_new_blocks_again(t *testing.T) {
 	t.Parallel()
-	w := newWorld(20)
-	nodes := []*node{newNode(t, w), newNode(t, w)}
-	s := openShop(t, w, endpoints(nodes...))
+	fake := newFakeChain(20)
+	nodes := []*node{newNode(t, fake), newNode(t, fake)}
+	s := openShop(t, fake, endpoints(nodes...))
 	s.want()
 	for _, n := range nodes {
 		n.change(func(n *node) { n.hidesLogs = true }) // they have the block, but not yet its logs
 	}
-	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	fake.mineBlock(tokenPayment(ourAddress, 5_000_000))
 	s.want()
 	for _, n := range nodes {
 		n.change(func(n *node) { n.hidesLogs = false })
 	}
 	for range 4 {
-		w.mineBlock()
+		fake.mineBlock()
 	}
 	s.want("5")
 }
 
 func TestScan_follows_a_silent_reorganisation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(20)
-	paid := w.mineBlock(tokenPayment(ourAddress, 5_000_000), tokenPayment(otherAddress, 1))
-	w.mineBlock()
-	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w), newNode(t, w)))
+	fake := newFakeChain(20)
+	paid := fake.mineBlock(tokenPayment(ourAddress, 5_000_000), tokenPayment(otherAddress, 1))
+	fake.mineBlock()
+	s := openShop(t, fake, endpoints(newNode(t, fake), newNode(t, fake), newNode(t, fake)))
 	before := s.want("5")
-	w.reorganise(2)
-	w.mineBlock()
-	w.mineBlock()
-	w.mineBlock()
+	fake.reorganise(2)
+	fake.mineBlock()
+	fake.mineBlock()
+	fake.mineBlock()
 	after := s.want()
 	if after.Blocks[paid.height] == paid.hash || after.From.Height >= paid.height {
 		t.Errorf("block %d is still %s, from %d", paid.height, paid.hash, after.From.Height)
 	}
 	// The same transaction is mined again, with another log index.
 	remined := paid.transfers[0]
-	w.mineBlock(tokenPayment(otherAddress, 7), remined)
+	fake.mineBlock(tokenPayment(otherAddress, 7), remined)
 	last := s.want("5")
 	if last.Transfers[0].ID == before.Transfers[0].ID || last.Transfers[0].Tx != before.Transfers[0].Tx {
 		t.Errorf("transfer %s after %s", last.Transfers[0].ID, before.Transfers[0].ID)
@@ -222,16 +222,16 @@ func TestScan_follows_a_silent_reorganisation(t *testing.T) {
 
 func TestScan_begins_below_a_fork_under_its_cursor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(200)
-	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
-	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w)))
+	fake := newFakeChain(200)
+	fake.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	s := openShop(t, fake, endpoints(newNode(t, fake), newNode(t, fake)))
 	s.from = s.want("5").Tip.Cursor()
-	w.reorganise(3)
+	fake.reorganise(3)
 	for range 5 {
-		w.mineBlock()
+		fake.mineBlock()
 	}
-	s = openShop(t, w, endpoints(newNode(t, w), newNode(t, w))) // a restart
-	s.from = chain.Cursor{Height: 201, Hash: hashOf("left")}
+	s = openShop(t, fake, endpoints(newNode(t, fake), newNode(t, fake))) // a restart
+	s.from = chain.Cursor{Height: 201, Hash: hashOf("departed")}
 	if snapshot := s.want(); snapshot.From.Height >= 198 {
 		t.Errorf("scan begins at %d, want below 198", snapshot.From.Height)
 	}
@@ -239,30 +239,30 @@ func TestScan_begins_below_a_fork_under_its_cursor(t *testing.T) {
 
 func TestScan_fails_while_the_chain_does_not_grow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(20)
-	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w)))
+	fake := newFakeChain(20)
+	s := openShop(t, fake, endpoints(newNode(t, fake), newNode(t, fake)))
 	first := s.want()
-	w.pass(4 * time.Minute)
+	fake.pass(4 * time.Minute)
 	if got := s.want().Started.Sub(first.Tip.Time); got != time.Minute {
 		t.Errorf("scanned time is %s after the newest block, want 1m0s", got)
 	}
-	w.pass(6 * time.Minute)
+	fake.pass(6 * time.Minute)
 	s.wantError("block 20, the newest, is 10m0s old")
 }
 
 func TestScan_catches_up_in_steps_from_its_cursor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(50)
-	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w)))
+	fake := newFakeChain(50)
+	s := openShop(t, fake, endpoints(newNode(t, fake), newNode(t, fake)))
 	s.from = s.want().Tip.Cursor()
-	w.mineBlock(tokenPayment(ourAddress, 1_000_000))
+	fake.mineBlock(tokenPayment(ourAddress, 1_000_000))
 	for range 500 {
-		w.mineBlock()
+		fake.mineBlock()
 	}
-	w.mineBlock(tokenPayment(ourAddress, 2_000_000))
-	w.final = 480
-	s = openShop(t, w, endpoints(newNode(t, w), newNode(t, w))) // after downtime
-	s.from = chain.Cursor{Height: 50, Hash: w.blocks[50].hash}
+	fake.mineBlock(tokenPayment(ourAddress, 2_000_000))
+	fake.final = 480
+	s = openShop(t, fake, endpoints(newNode(t, fake), newNode(t, fake))) // after downtime
+	s.from = chain.Cursor{Height: 50, Hash: fake.blocks[50].hash}
 	snapshot := s.want("1", "2")
 	if snapshot.From.Height != 50 || snapshot.Next.Height <= 50 || snapshot.Next.Height > 552-64 {
 		t.Errorf("from %d to %d, next %d", snapshot.From.Height, snapshot.Tip.Height, snapshot.Next.Height)
@@ -271,18 +271,18 @@ func TestScan_catches_up_in_steps_from_its_cursor(t *testing.T) {
 
 func TestBest_is_cached(t *testing.T) {
 	t.Parallel()
-	w := newWorld(20)
-	n := newNode(t, w)
-	s := openShop(t, w, endpoints(n, newNode(t, w)), func(c *quorum.Config) { c.Poll = 4 * time.Second })
+	fake := newFakeChain(20)
+	n := newNode(t, fake)
+	s := openShop(t, fake, endpoints(n, newNode(t, fake)), func(c *quorum.Config) { c.Poll = 4 * time.Second })
 	first := s.want()
-	w.pass(3 * time.Second)
+	fake.pass(3 * time.Second)
 	if second := s.want(); !second.Started.Equal(first.Started) {
 		t.Errorf("started at %s, want the time of the request: %s", second.Started, first.Started)
 	}
 	if requests := len(n.received("eth_chainId")); requests != 1 {
 		t.Errorf("asked %d times, want 1", requests)
 	}
-	w.pass(time.Second)
+	fake.pass(time.Second)
 	s.want()
 	if requests := len(n.received("eth_chainId")); requests != 2 {
 		t.Errorf("asked %d times, want 2", requests)
@@ -293,7 +293,7 @@ func TestNew_requires_two_operators_or_a_trusted_node(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		endpoints []quorum.Endpoint
-		narrow    bool
+		warns     bool
 		fails     bool
 	}{
 		"no endpoint":                          {fails: true},
@@ -313,8 +313,8 @@ func TestNew_requires_two_operators_or_a_trusted_node(t *testing.T) {
 			if (err != nil) != test.fails {
 				t.Fatalf("error %v, want an error: %t", err, test.fails)
 			}
-			if err == nil && (q.Narrow() != "") != test.narrow {
-				t.Errorf("Narrow() = %q, want a warning: %t", q.Narrow(), test.narrow)
+			if err == nil && (q.RedundancyWarning() != "") != test.warns {
+				t.Errorf("RedundancyWarning() = %q, want a warning: %t", q.RedundancyWarning(), test.warns)
 			}
 		})
 	}
@@ -330,16 +330,16 @@ func FuzzAnswer(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	w := newWorld(20)
-	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
-	honest := []*node{{fakeChain: w, chain: chainID}, {fakeChain: w, chain: chainID}}
-	bad := &node{fakeChain: w, chain: chainID}
+	fake := newFakeChain(20)
+	fake.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	honest := []*node{{fakeChain: fake, chain: chainID}, {fakeChain: fake, chain: chainID}}
+	bad := &node{fakeChain: fake, chain: chainID}
 	for _, n := range append(honest, bad) {
 		n.Server = httptest.NewServer(n)
 		f.Cleanup(n.Close)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		bad.change(func(n *node) { n.garbage = text + " " })
-		openShop(t, w, endpoints(honest[0], bad, honest[1])).want("5")
+		openShop(t, fake, endpoints(honest[0], bad, honest[1])).want("5")
 	})
 }

@@ -13,7 +13,7 @@ import (
 // restart watches with the transfers of a snapshot recorded, like a program that is restarted
 // with the cursor of before.
 func (s *shop) restart(before chain.Snapshot, endpoints []quorum.Endpoint) (*shop, chaintest.Recording) {
-	next := openShop(s.T, s.world, endpoints)
+	next := openShop(s.T, s.fake, endpoints)
 	next.from = before.Next
 	return next, chaintest.Recording{Watch: next.watch, Transfers: before.Transfers}
 }
@@ -33,13 +33,13 @@ func TestRecorded_token_transfer_is_kept_without_logs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(19)
-			w.mineBlock(tokenPayment(ourAddress, 5_000_000))
+			fake := newFakeChain(19)
+			fake.mineBlock(tokenPayment(ourAddress, 5_000_000))
 			for range 15 {
-				w.mineBlock()
+				fake.mineBlock()
 			}
-			a, b, c, d := newNode(t, w), newNode(t, w), newNode(t, w), newNode(t, w)
-			s := openShop(t, w, endpoints(a, b, c, d))
+			a, b, c, d := newNode(t, fake), newNode(t, fake), newNode(t, fake), newNode(t, fake)
+			s := openShop(t, fake, endpoints(a, b, c, d))
 			before := s.want("5")
 			a.change(limited)
 			b.change(limited)
@@ -60,11 +60,11 @@ func TestRecorded_token_transfer_is_kept_without_logs(t *testing.T) {
 // One endpoint that confirms a recorded transfer prevents two that deny it from refuting it.
 func TestRecorded_token_transfer_is_not_refuted_while_an_endpoint_confirms_it(t *testing.T) {
 	t.Parallel()
-	w := newWorld(19)
-	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
-	w.mineBlock()
-	a, b, c := newNode(t, w), newNode(t, w), newNode(t, w)
-	s := openShop(t, w, endpoints(a, b, c))
+	fake := newFakeChain(19)
+	fake.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	fake.mineBlock()
+	a, b, c := newNode(t, fake), newNode(t, fake), newNode(t, fake)
+	s := openShop(t, fake, endpoints(a, b, c))
 	before := s.want("5")
 	for _, n := range []*node{b, c} {
 		n.change(func(n *node) { n.hidesLogs, n.deniesReceipts = true, true })
@@ -80,12 +80,12 @@ func TestRecorded_token_transfer_is_not_refuted_while_an_endpoint_confirms_it(t 
 // not ask for balances any more.
 func TestRecorded_rise_is_kept_without_permission_to_ask_for_balances(t *testing.T) {
 	t.Parallel()
-	w := newWorld(19)
-	rose := w.mineBlock()
-	w.mineBlock()
-	a, b := newNode(t, w), newNode(t, w)
-	s := openShop(t, w, endpoints(a, b))
-	s.from = chain.Cursor{Height: 10, Hash: w.blocks[10].hash}
+	fake := newFakeChain(19)
+	rose := fake.mineBlock()
+	fake.mineBlock()
+	a, b := newNode(t, fake), newNode(t, fake)
+	s := openShop(t, fake, endpoints(a, b))
+	s.from = chain.Cursor{Height: 10, Hash: fake.blocks[10].hash}
 	coin := params().Assets[0]
 	rise := chain.Transfer{
 		ID: "balance:31337:" + ourAddress + ":5", Asset: coin.Code, Script: ourAddress,
@@ -98,11 +98,11 @@ func TestRecorded_rise_is_kept_without_permission_to_ask_for_balances(t *testing
 			t.Fatalf("scan shows %+v, error %v", after.Transfers, err)
 		}
 	}
-	w.reorganise(2)
+	fake.reorganise(2)
 	for range 3 {
-		w.mineBlock()
+		fake.mineBlock()
 	}
-	w.pass(time.Minute)
+	fake.pass(time.Minute)
 	after, err := s.scanner.Scan(t.Context(), s.from, watched)
 	if err != nil || len(after.Transfers) != 0 {
 		t.Errorf("after its block left, scan shows %+v, error %v", after.Transfers, err)

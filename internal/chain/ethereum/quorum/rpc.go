@@ -101,9 +101,10 @@ func secretsOf(address string) []string {
 	if password, hasPassword := u.User.Password(); hasPassword {
 		parts = append(parts, password, u.User.Username())
 	}
+	const minSecret = 6 // shorter parts are names, such as v3 and eth
 	var secrets []string
 	for _, p := range parts {
-		if len(p) >= 6 {
+		if len(p) >= minSecret {
 			secrets = append(secrets, p)
 		}
 	}
@@ -152,8 +153,8 @@ func allRefused(answers []answer) bool {
 	return len(answers) > 1
 }
 
-// wire is a call or an answer in JSON.
-type wire struct {
+// message is a call or an answer in JSON.
+type message struct {
 	Version string          `json:"jsonrpc"`
 	ID      *int            `json:"id"`
 	Method  string          `json:"method,omitempty"`
@@ -183,7 +184,7 @@ func (c *client) post(ctx context.Context, calls []call) ([]answer, error) {
 	case err != nil:
 		return nil, withoutURL(err)
 	case len(body) > maxAnswer:
-		return nil, &refusedError{"answer too large"}
+		return nil, &refusedError{fmt.Sprintf("answer is larger than %d bytes", maxAnswer)}
 	case response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable:
 		return nil, rateLimitError(c.retryAfter(response.Header), response.Status)
 	case response.StatusCode == http.StatusRequestEntityTooLarge:
@@ -198,13 +199,13 @@ func (c *client) post(ctx context.Context, calls []call) ([]answer, error) {
 
 // encode encodes one call as an object and several as a list.
 func encode(calls []call) []byte {
-	list := make([]wire, len(calls))
+	list := make([]message, len(calls))
 	for i, c := range calls {
 		id := i + 1
 		if c.params == nil {
 			c.params = []any{}
 		}
-		list[i] = wire{Version: "2.0", ID: &id, Method: c.method, Params: c.params}
+		list[i] = message{Version: "2.0", ID: &id, Method: c.method, Params: c.params}
 	}
 	var body any = list
 	if len(list) == 1 {
@@ -222,42 +223,42 @@ var errNotJSONRPC = errors.New("answer is not JSON-RPC")
 
 // decode decodes the answers to a number of calls.
 func decode(body []byte, calls int) ([]answer, error) {
-	var list []wire
+	var list []message
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); bytes.HasPrefix(trimmed, []byte("[")) {
 		if err := json.Unmarshal(trimmed, &list); err != nil {
 			return nil, errNotJSONRPC
 		}
 	} else {
-		var one wire
-		if err := json.Unmarshal(trimmed, &one); err != nil || one.Result == nil && one.Error == nil && one.ID == nil {
+		var single message
+		if err := json.Unmarshal(trimmed, &single); err != nil || single.Result == nil && single.Error == nil && single.ID == nil {
 			return nil, errNotJSONRPC
 		}
-		if one.Error != nil && isLimit(one.Error) {
-			return nil, rateLimitError(0, one.Error.Error())
+		if single.Error != nil && isLimit(single.Error) {
+			return nil, rateLimitError(0, single.Error.Error())
 		}
 		if calls > 1 {
 			text := "does not accept batches"
-			if one.Error != nil {
-				text = one.Error.Error()
+			if single.Error != nil {
+				text = single.Error.Error()
 			}
 			return nil, &refusedError{text}
 		}
-		if id := 1; one.ID == nil { // as after a request that it could not parse
-			one.ID = &id
+		if id := 1; single.ID == nil { // as after a request that the endpoint could not parse
+			single.ID = &id
 		}
-		list = []wire{one}
+		list = []message{single}
 	}
 	answers := make([]answer, calls)
 	found := 0
-	for _, w := range list {
-		if w.Error != nil && isLimit(w.Error) {
-			return nil, rateLimitError(0, w.Error.Error())
+	for _, m := range list {
+		if m.Error != nil && isLimit(m.Error) {
+			return nil, rateLimitError(0, m.Error.Error())
 		}
-		if w.ID == nil || *w.ID < 1 || *w.ID > calls || w.Result == nil && w.Error == nil {
+		if m.ID == nil || *m.ID < 1 || *m.ID > calls || m.Result == nil && m.Error == nil {
 			continue
 		}
-		if a := &answers[*w.ID-1]; a.result == nil && a.err == nil {
-			*a = answer{result: w.Result, err: w.Error}
+		if a := &answers[*m.ID-1]; a.result == nil && a.err == nil {
+			*a = answer{result: m.Result, err: m.Error}
 			found++
 		}
 	}
@@ -301,7 +302,7 @@ func (c *client) retryAfter(h http.Header) time.Duration {
 func withoutURL(err error) error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		if u.Timeout() {
-			return errors.New("no answer in " + answerTimeout.String())
+			return errors.New("no answer within " + answerTimeout.String())
 		}
 		return u.Err
 	}
@@ -330,8 +331,9 @@ func (c *client) clean(text string) string {
 		}
 		return r
 	}, text)
-	if len(text) > 200 {
-		text = strings.ToValidUTF8(text[:200], "") + "…"
+	const maxText = 200 // in bytes
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + "…"
 	}
 	return text
 }

@@ -15,14 +15,14 @@ import (
 // A payment in the network's own coin to an address for tokens is recorded as wrong_asset.
 func TestStray_coin_is_recorded_as_wrong_asset(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	e := openEther(t, w, threeNodes(t, w)...)
+	fake := newFakeChain(100)
+	e := openEther(t, fake, threeNodes(t, fake)...)
 	e.step()
 	inv, to := e.invoice("EURC")
 	e.want(inv, "created")
 	e.mine(3)
-	b := w.mineBlock(accountPays(to, fortyEuros))
-	w.pass(time.Minute)
+	b := fake.mineBlock(accountPays(to, fortyEuros))
+	fake.pass(time.Minute)
 	e.mine(2)
 	first := fmt.Sprint("0.02 wrong_asset in ", b.height, " by ", b.transfers[0].tx[:6])
 	e.want(inv, "created wrong_asset", first)
@@ -31,27 +31,27 @@ func TestStray_coin_is_recorded_as_wrong_asset(t *testing.T) {
 
 	// A second transfer is found after a restart.
 	e.start()
-	second := w.mineBlock(contractPays(to, fortyEuros))
-	w.pass(time.Minute)
+	second := fake.mineBlock(contractPays(to, fortyEuros))
+	fake.pass(time.Minute)
 	e.mine(2)
 	secondWant := fmt.Sprint("0.02 wrong_asset in ", second.height)
 	e.want(inv, "created wrong_asset", first, secondWant)
-	b = w.mineBlock(tokenPayment(to, 40_000_000))
+	b = fake.mineBlock(tokenPayment(to, 40_000_000))
 	e.mine(12)
 	e.want(inv, "paid wrong_asset", first, secondWant, fmt.Sprint("40 confirmed in ", b.height, " by ", b.transfers[0].tx[:6]))
 }
 
 func TestStray_coin_is_removed_with_its_block(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	e := openEther(t, w, threeNodes(t, w)...)
+	fake := newFakeChain(100)
+	e := openEther(t, fake, threeNodes(t, fake)...)
 	e.step()
 	inv, to := e.invoice("EURC")
 	e.want(inv, "created")
-	w.pass(time.Minute)
-	b := w.mineBlock(accountPays(to, fortyEuros))
+	fake.pass(time.Minute)
+	b := fake.mineBlock(accountPays(to, fortyEuros))
 	e.want(inv, "created wrong_asset", fmt.Sprint("0.02 wrong_asset in ", b.height, " by ", b.transfers[0].tx[:6]))
-	w.reorganise(1)
+	fake.reorganise(1)
 	e.mine(3)
 	e.want(inv, "created", fmt.Sprint("0.02 wrong_asset by ", b.transfers[0].tx[:6]))
 }
@@ -60,23 +60,23 @@ func TestStray_coin_is_removed_with_its_block(t *testing.T) {
 // transfer is not wrong_asset if the tokens already cover the price.
 func TestStray_gas_for_a_sweep_is_not_wrong_asset(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	e := openEther(t, w, threeNodes(t, w)...)
+	fake := newFakeChain(100)
+	e := openEther(t, fake, threeNodes(t, fake)...)
 	e.step()
 	inv, to := e.invoice("EURC")
-	b := w.mineBlock(tokenPayment(to, 40_000_000))
+	b := fake.mineBlock(tokenPayment(to, 40_000_000))
 	e.mine(12)
 	paid := fmt.Sprint("40 confirmed in ", b.height, " by ", b.transfers[0].tx[:6])
 	e.want(inv, "paid", paid)
-	w.pass(time.Minute)
-	gas := w.mineBlock(accountPays(to, 500_000_000_000_000))
-	w.pass(time.Minute)
+	fake.pass(time.Minute)
+	gas := fake.mineBlock(accountPays(to, 500_000_000_000_000))
+	fake.pass(time.Minute)
 	e.mine(1)
 	gasDust := fmt.Sprint("0.0005 dust in ", gas.height, " by ", gas.transfers[0].tx[:6])
 	e.want(inv, "paid", paid, gasDust)
-	w.pass(time.Minute)
-	large := w.mineBlock(accountPays(to, fortyEuros))
-	w.pass(time.Minute)
+	fake.pass(time.Minute)
+	large := fake.mineBlock(accountPays(to, fortyEuros))
+	fake.pass(time.Minute)
 	e.mine(1)
 	e.want(inv, "paid wrong_asset", paid, gasDust, fmt.Sprint("0.02 wrong_asset in ", large.height, " by ", large.transfers[0].tx[:6]))
 }
@@ -84,36 +84,36 @@ func TestStray_gas_for_a_sweep_is_not_wrong_asset(t *testing.T) {
 // Errors in the search for stray coins must not delay payments or expiry.
 func TestStray_errors_do_not_delay_payments(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	nodes := threeNodes(t, w)
+	fake := newFakeChain(100)
+	nodes := threeNodes(t, fake)
 	for _, n := range nodes {
 		n.change(func(n *node) { n.failingMethod = "eth_getBalance" })
 	}
-	e := openEther(t, w, nodes...)
+	e := openEther(t, fake, nodes...)
 	e.step()
 	inv, to := e.invoice("EURC")
-	b := w.mineBlock(tokenPayment(to, 40_000_000))
+	b := fake.mineBlock(tokenPayment(to, 40_000_000))
 	for range 12 {
-		w.pass(time.Minute)
-		w.mineBlock()
+		fake.pass(time.Minute)
+		fake.mineBlock()
 		e.step()
 	}
 	e.want(inv, "paid", fmt.Sprint("40 confirmed in ", b.height, " by ", b.transfers[0].tx[:6]))
 	other, _ := e.invoice("EURC")
-	w.pass(20 * time.Minute)
+	fake.pass(20 * time.Minute)
 	e.mine(1)
 	e.want(other, "expired")
 }
 
 func TestStray_search_asks_no_endpoint_without_permission(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	nodes := threeNodes(t, w)
-	s := openShop(t, w, endpoints(nodes...))
+	fake := newFakeChain(100)
+	nodes := threeNodes(t, fake)
+	s := openShop(t, fake, endpoints(nodes...))
 	watch := &accountWatch{Watch: chaintest.Watch{}, strays: []string{ourAddress}}
 	for range 5 {
-		w.pass(time.Minute)
-		w.mineBlock(accountPays(ourAddress, fortyEuros))
+		fake.pass(time.Minute)
+		fake.mineBlock(accountPays(ourAddress, fortyEuros))
 		if _, err := s.scanner.Scan(t.Context(), chain.Cursor{}, watch); err != nil {
 			t.Fatal(err)
 		}
@@ -129,9 +129,9 @@ func TestStray_search_asks_no_endpoint_without_permission(t *testing.T) {
 // addresses, and some of the others in turn.
 func TestStray_search_has_a_limited_cost(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	n := newNode(t, w)
-	s := openShop(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
+	fake := newFakeChain(100)
+	n := newNode(t, fake)
+	s := openShop(t, fake, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
 	watch := &accountWatch{Watch: chaintest.Watch{}}
 	for i := range 2_000 {
 		watch.strays = append(watch.strays, fmt.Sprintf("0x%040x", i+1))
@@ -139,8 +139,8 @@ func TestStray_search_has_a_limited_cost(t *testing.T) {
 	seen := map[string]int{}
 	rounds := 0
 	for range 100 {
-		w.mineBlock()
-		w.pass(6 * time.Second)
+		fake.mineBlock()
+		fake.pass(6 * time.Second)
 		if _, err := s.scanner.Scan(t.Context(), chain.Cursor{}, watch); err != nil {
 			t.Fatal(err)
 		}
@@ -170,9 +170,9 @@ func TestStray_search_has_a_limited_cost(t *testing.T) {
 // prevent the search from finding a coin at another address.
 func TestStray_coin_is_found_among_accounts_that_spent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	n := newNode(t, w)
-	s := openShop(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
+	fake := newFakeChain(100)
+	n := newNode(t, fake)
+	s := openShop(t, fake, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
 	watch := &accountWatch{Watch: chaintest.Watch{}}
 	var swept []transfer
 	for i := range 30 {
@@ -181,12 +181,12 @@ func TestStray_coin_is_found_among_accounts_that_spent(t *testing.T) {
 		swept = append(swept, contractPays(script, 5), transfer{to: script, units: 5, spent: true}, contractPays(script, 9))
 	}
 	watch.strays = append(watch.strays, ourAddress)
-	w.mineBlock(swept...)
-	w.mineBlock(accountPays(ourAddress, fortyEuros))
+	fake.mineBlock(swept...)
+	fake.mineBlock(accountPays(ourAddress, fortyEuros))
 	var found []string
 	for range 3 {
-		w.pass(time.Minute)
-		w.mineBlock()
+		fake.pass(time.Minute)
+		fake.mineBlock()
 		snapshot, err := s.scanner.Scan(t.Context(), chain.Cursor{}, watch)
 		if err != nil {
 			t.Fatal(err)

@@ -24,10 +24,10 @@ func TestScan_ends_if_an_endpoint_switches_protocols(t *testing.T) {
 		<-testDone
 	}))
 	t.Cleanup(func() { close(testDone); server.Close() })
-	w := newWorld(19)
-	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
-	w.mineBlock()
-	s := openShop(t, w, append(endpoints(newNode(t, w), newNode(t, w)), quorum.Endpoint{URL: server.URL, Operator: "Z"}))
+	fake := newFakeChain(19)
+	fake.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	fake.mineBlock()
+	s := openShop(t, fake, append(endpoints(newNode(t, fake), newNode(t, fake)), quorum.Endpoint{URL: server.URL, Operator: "Z"}))
 	scanned := make(chan error, 1)
 	go func() { _, err := s.scan(); scanned <- err }()
 	select {

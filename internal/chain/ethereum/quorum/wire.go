@@ -21,43 +21,44 @@ var errFormat = errors.New("malformed answer")
 // transferTopic is the first topic of Transfer(address,address,uint256).
 const transferTopic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 
-// quantity parses a whole number in the format of JSON-RPC: 0x and hex digits.
-func quantity(text string) (int64, bool) {
+// parseQuantity parses a whole number in the format of JSON-RPC: 0x and hex digits.
+func parseQuantity(text string) (int64, bool) {
 	digits, ok := strings.CutPrefix(text, "0x")
 	n, err := strconv.ParseUint(digits, 16, 64)
 	return int64(n), ok && err == nil && n <= math.MaxInt64
 }
 
-// chainIDOf parses the answer to eth_chainId.
-func chainIDOf(result json.RawMessage) (uint64, error) {
+// parseChainID parses the answer to eth_chainId.
+func parseChainID(result json.RawMessage) (uint64, error) {
 	var text string
 	if err := json.Unmarshal(result, &text); err != nil {
 		return 0, errFormat
 	}
-	id, ok := quantity(text)
+	id, ok := parseQuantity(text)
 	if !ok {
 		return 0, errFormat
 	}
 	return uint64(id), nil
 }
 
-// hexOf formats a whole number for JSON-RPC.
-func hexOf(n int64) string { return "0x" + strconv.FormatInt(n, 16) }
+// formatHex formats a whole number for JSON-RPC.
+func formatHex(n int64) string { return "0x" + strconv.FormatInt(n, 16) }
 
-// header parses a block's header. exists is false if the block does not exist.
-func header(result json.RawMessage) (h ethereum.Header, exists bool, err error) {
-	var w *struct{ Number, Hash, ParentHash, Timestamp string }
-	if err := json.Unmarshal(result, &w); err != nil {
+// parseHeader parses a block's header. exists is false if the block does not exist.
+func parseHeader(result json.RawMessage) (h ethereum.Header, exists bool, err error) {
+	var block *struct{ Number, Hash, ParentHash, Timestamp string }
+	if err := json.Unmarshal(result, &block); err != nil {
 		return h, false, errFormat
 	}
-	if w == nil {
+	if block == nil {
 		return h, false, nil
 	}
-	number, numbered := quantity(w.Number)
-	seconds, timed := quantity(w.Timestamp)
-	hash, hashed := ethereum.ParseHash(w.Hash)
-	parent, linked := ethereum.ParseHash(w.ParentHash)
-	if !numbered || !timed || !hashed || !linked || seconds > math.MaxInt32*2 {
+	const maxSeconds = math.MaxUint32 // in the year 2106
+	number, isNumber := parseQuantity(block.Number)
+	seconds, isTime := parseQuantity(block.Timestamp)
+	hash, isHash := ethereum.ParseHash(block.Hash)
+	parent, isParent := ethereum.ParseHash(block.ParentHash)
+	if !isNumber || !isTime || !isHash || !isParent || seconds > maxSeconds {
 		return h, false, errFormat
 	}
 	return ethereum.Header{
@@ -68,8 +69,8 @@ func header(result json.RawMessage) (h ethereum.Header, exists bool, err error) 
 
 // blockHas reports whether a block in JSON contains a transaction.
 func blockHas(block json.RawMessage, tx ethereum.Hash) bool {
-	var w struct{ Transactions []string }
-	return json.Unmarshal(block, &w) == nil && slices.ContainsFunc(w.Transactions, func(hash string) bool { return strings.EqualFold(hash, tx.String()) })
+	var fields struct{ Transactions []string }
+	return json.Unmarshal(block, &fields) == nil && slices.ContainsFunc(fields.Transactions, func(hash string) bool { return strings.EqualFold(hash, tx.String()) })
 }
 
 // event is a log in JSON.
@@ -94,9 +95,9 @@ func (e event) transfer(contracts map[keys.EthereumAddress]bool) (log ethereum.L
 	amount, isAmount := ethereum.ParseHash(e.Data)
 	tx, isTx := ethereum.ParseHash(e.TransactionHash)
 	block, isBlock := ethereum.ParseHash(e.BlockHash)
-	height, numbered := quantity(e.BlockNumber)
-	index, indexed := quantity(e.LogIndex)
-	if !isWord || !isAmount || !isTx || !isBlock || !numbered || !indexed || index > math.MaxUint32 {
+	height, isHeight := parseQuantity(e.BlockNumber)
+	index, isIndex := parseQuantity(e.LogIndex)
+	if !isWord || !isAmount || !isTx || !isBlock || !isHeight || !isIndex || index > math.MaxUint32 {
 		return log, false
 	}
 	const padding = len(ethereum.Hash{}) - len(keys.EthereumAddress{})
@@ -109,8 +110,8 @@ func (e event) transfer(contracts map[keys.EthereumAddress]bool) (log ethereum.L
 	}, true
 }
 
-// logs parses a list of events.
-func logs(result json.RawMessage) ([]event, error) {
+// parseLogs parses a list of events.
+func parseLogs(result json.RawMessage) ([]event, error) {
 	var list []event
 	if err := json.Unmarshal(result, &list); err != nil || list == nil {
 		return nil, errFormat
@@ -124,8 +125,8 @@ type receipt struct {
 	Logs              []event
 }
 
-// receiptOf parses a receipt. It returns nil if the transaction is in no block.
-func receiptOf(result json.RawMessage) (*receipt, error) {
+// parseReceipt parses a receipt. It returns nil if the transaction is in no block.
+func parseReceipt(result json.RawMessage) (*receipt, error) {
 	var r *receipt
 	if err := json.Unmarshal(result, &r); err != nil {
 		return nil, errFormat

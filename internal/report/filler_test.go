@@ -1,0 +1,55 @@
+package report_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"chequer/internal/report"
+)
+
+// idleFill is a FillStorage without work that counts how often it is asked.
+type idleFill struct {
+	asked int
+	hints chan struct{}
+}
+
+func (i *idleFill) UnfilledDaySums(context.Context) ([]string, error) {
+	i.asked++
+	return nil, nil
+}
+
+func (i *idleFill) DaySumsRestarted() <-chan struct{} { return i.hints }
+
+func (i *idleFill) FillDaySums(context.Context, string) (bool, error) { return true, nil }
+
+// A Filler asks at its interval, and at once after a hint.
+func TestFiller_Run(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		storage := &idleFill{hints: make(chan struct{}, 1)}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- report.NewFiller(storage, time.Minute, slog.New(slog.DiscardHandler)).Run(ctx) }()
+		want := func(n int, when string) {
+			t.Helper()
+			synctest.Wait()
+			if storage.asked != n {
+				t.Errorf("%s: asked %d times, want %d", when, storage.asked, n)
+			}
+		}
+		want(1, "at the start")
+		time.Sleep(59 * time.Second)
+		want(1, "before the interval")
+		storage.hints <- struct{}{}
+		want(2, "after a hint")
+		time.Sleep(2 * time.Second)
+		want(3, "after the interval")
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,123 @@
+package retention
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/invoice"
+)
+
+// Removed holds the numbers of what a removal removes from one invoice.
+type Removed struct{ Notes, RefundAddresses, Metadata, ReturnAddresses int64 }
+
+// kinds returns the kinds of which there is something.
+func (r Removed) kinds() (kinds []invoice.PersonalData) {
+	for _, k := range []struct {
+		kind invoice.PersonalData
+		n    int64
+	}{{invoice.TeamNotes, r.Notes}, {invoice.RefundAddresses, r.RefundAddresses}, {invoice.ShopMetadata, r.Metadata}, {invoice.ReturnAddresses, r.ReturnAddresses}} {
+		if k.n > 0 {
+			kinds = append(kinds, k.kind)
+		}
+	}
+	return kinds
+}
+
+// Notes are the notes of the team about an invoice.
+type Notes struct {
+	Count  int64
+	Newest time.Time
+}
+
+// Due reports whether the personal data of an invoice may be removed at a time on the real clock: a number
+// of months have passed since the end of the invoice and all that followed it, and nothing is expected any more.
+func Due(inv *invoice.Invoice, months int, notes Notes, now time.Time) bool {
+	at := now.Add(inv.Clock)
+	return isFinished(inv, at) && !at.Before(lastActivity(inv).AddDate(0, months, 0)) && !now.Before(notes.Newest.AddDate(0, months, 0))
+}
+
+// isFinished reports whether nothing is expected of an invoice at a time on its own clock: no payment, no decision, no
+// refund and no sale.
+func isFinished(inv *invoice.Invoice, at time.Time) bool {
+	switch s := inv.State.Status; {
+	case s == invoice.Created, s == invoice.Pending, !inv.State.NextCheck.IsZero(), inv.NeedsDecision(), at.Before(inv.ExpiresAt().Add(invoice.WatchPeriod)):
+		return false
+	}
+	unconfirmed := func(t invoice.Transfer) bool {
+		return t.Presence == invoice.Present && (t.Block == nil || t.Confirmations < t.Required)
+	}
+	unsold := func(s invoice.Sale) bool {
+		return s.State == invoice.SaleWaiting || s.State == invoice.SaleSending || s.State == invoice.SaleFailed
+	}
+	return !slices.ContainsFunc(inv.Transfers, unconfirmed) && !slices.ContainsFunc(inv.Refunds, invoice.Refund.Open) && !slices.ContainsFunc(inv.Sales, unsold)
+}
+
+// lastActivity returns the time of the end of the invoice, or of the last payment, decision or refund after it, on its own
+// clock.
+func lastActivity(inv *invoice.Invoice) time.Time {
+	times := []time.Time{inv.CreatedAt, inv.ExpiresAt(), inv.State.PaidAt, inv.DeclinedAt, inv.AcceptedAt, inv.Kept.At}
+	for _, t := range inv.Transfers {
+		times = append(times, t.FirstSeen, t.ConfirmedAt)
+	}
+	for _, r := range inv.Refunds {
+		times = append(times, r.Asked.At, r.Prepared.At, r.AnsweredAt, r.Sent.At, r.Closed.At)
+	}
+	for _, s := range inv.Sales {
+		times = append(times, s.CreatedAt, s.Since)
+	}
+	return slices.MaxFunc(times, time.Time.Compare)
+}
+
+// RemoveFrom removes the personal data from an invoice, records that its notes were removed, and returns the
+// numbers of what was removed. If there is nothing to remove, only a first call changes the invoice.
+func RemoveFrom(inv *invoice.Invoice, notes Notes, now time.Time) (removed Removed) {
+	removed.Notes = notes.Count
+	if !inv.RefundAddress.IsZero() {
+		removed.RefundAddresses++
+		inv.RefundAddress = invoice.RefundAddress{}
+	}
+	for i := range inv.Refunds {
+		if r := &inv.Refunds[i]; r.Address != "" {
+			removed.RefundAddresses++
+			r.Address, r.Script, r.AddressBy = "", "", ""
+		}
+	}
+	if kept := keptMetadata(inv); len(kept) < len(inv.Terms.Metadata) {
+		removed.Metadata = 1
+		inv.Terms.Metadata = kept
+	}
+	for _, url := range []*string{&inv.Terms.URLSuccess, &inv.Terms.URLFailure} {
+		if *url != "" {
+			removed.ReturnAddresses++
+			*url = ""
+		}
+	}
+	kinds := removed.kinds()
+	if len(kinds) > 0 || inv.Removal.At.IsZero() {
+		kinds = append(kinds, inv.Removal.Kinds...)
+		slices.Sort(kinds)
+		inv.Removal = invoice.Removal{At: now, Kinds: slices.Compact(kinds)}
+	}
+	return removed
+}
+
+// keptMetadata returns the metadata of an invoice of a product or a terminal that state what was sold.
+func keptMetadata(inv *invoice.Invoice) map[string]string {
+	if inv.Origin.Kind != invoice.FromProduct && inv.Origin.Kind != invoice.FromTerminal {
+		return nil
+	}
+	kept := maps.Clone(inv.Terms.Metadata)
+	maps.DeleteFunc(kept, func(name, _ string) bool {
+		switch name {
+		case api.MetadataProduct, api.MetadataQuantity, api.MetadataUnitPrice, api.MetadataTerminal, api.MetadataOrderIDFrom:
+			return false
+		}
+		return true
+	})
+	if len(kept) == 0 {
+		return nil
+	}
+	return kept
+}

@@ -1,0 +1,58 @@
+package retention_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/retention"
+)
+
+// runs is a Storage whose runs take a number of transactions each. A negative number is a run that fails.
+type runs struct {
+	left  map[string]int
+	calls []string
+}
+
+func (r *runs) RetentionShops(context.Context) ([]string, error) { return []string{"a", "b", "c"}, nil }
+
+func (r *runs) RemovePersonalData(_ context.Context, merchantID string, now time.Time) (bool, error) {
+	r.calls = append(r.calls, now.Format("05.0 ")+merchantID)
+	if r.left[merchantID] < 0 {
+		return false, errors.New("disk full")
+	}
+	r.left[merchantID]--
+	return r.left[merchantID] <= 0, nil
+}
+
+// A Remover pauses between the transactions of a run, and continues with the next shop if a run fails.
+func TestRemover_Run(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		storage := &runs{left: map[string]int{"a": 3, "b": -1, "c": 1}}
+		r := retention.New(retention.Config{
+			Storage: storage, Now: func() time.Time { return time.Time{}.Add(time.Since(start)) }, Every: time.Minute, Pause: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		time.Sleep(59 * time.Second)
+		if diff := cmp.Diff([]string{"00.0 a", "00.1 a", "00.2 a", "00.2 b", "00.2 c"}, storage.calls); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+		time.Sleep(2 * time.Second)
+		if got := len(storage.calls); got != 8 {
+			t.Errorf("%d calls after the interval, want 8", got)
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

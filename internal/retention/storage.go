@@ -1,0 +1,17 @@
+// Package retention removes the personal data of shoppers from invoices after the period that a merchant has chosen.
+package retention
+
+import (
+	"context"
+	"time"
+)
+
+// Storage removes personal data in parts. It is safe for concurrent use, also by several processes.
+type Storage interface {
+	// RetentionShops returns the merchants that have chosen a period, and those with a run that has not ended.
+	RetentionShops(ctx context.Context) ([]string, error)
+	// RemovePersonalData examines the next invoices of a merchant's run in one transaction, and removes the personal data
+	// of those whose period has ended; see Due. It reports whether the run is done, or not due
+	// yet. Its end writes an entry of the audit log with the numbers of what the run has removed.
+	RemovePersonalData(ctx context.Context, merchantID string, now time.Time) (done bool, err error)
+}

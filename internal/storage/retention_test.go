@@ -1,0 +1,499 @@
+package storage_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+	"chequer/internal/audit"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+	"chequer/internal/storage"
+)
+
+// shopper is in every text of the tests that can identify a shopper.
+const shopper = "jane.doe"
+
+// keepFor sets the retention period of the shop: "off", or a number of months.
+func keepFor(t *testing.T, s *storage.Storage, period string) {
+	t.Helper()
+	_, err := s.ChangeChoices(t.Context(), "shop", func(c merchant.Choices) (merchant.Choices, error) {
+		return c.With(merchant.Choices{merchant.SettingPersonalData: period})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// removeAll carries out the run of the shop, and returns the number of transactions.
+func removeAll(t *testing.T, s *storage.Storage, now time.Time) (calls int) {
+	t.Helper()
+	for {
+		calls++
+		done, err := s.RemovePersonalData(t.Context(), "shop", now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done {
+			return calls
+		}
+	}
+}
+
+// createPersonal creates an invoice of the shop with personal data of every kind, and a note.
+func createPersonal(t *testing.T, s *storage.Storage, id string) {
+	t.Helper()
+	c := creation(id, "shop")
+	build := c.Build
+	c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+		inv, err := build(next)
+		inv.Terms.OrderID, inv.Terms.Description = "1042", "Two mugs"
+		inv.Origin = invoice.Origin{Kind: invoice.FromProduct, ID: "mug"}
+		inv.Terms.URLSuccess, inv.Terms.URLFailure = "https://shop.example/?o="+shopper, "https://shop.example/basket/"+shopper
+		inv.Terms.Metadata = map[string]string{
+			api.MetadataProduct: "mug", api.MetadataQuantity: "2", api.MetadataUnitPrice: "28.25",
+			api.MetadataOrderReference: "for " + shopper, api.MetadataNote: "ring at " + shopper, "customer": shopper,
+		}
+		return inv, err
+	}
+	create(t, s, c)
+	updateInvoice(t, s, id, func(inv *invoice.Invoice) {
+		inv.RefundAddress = invoice.RefundAddress{Asset: "BTC", Address: "tb1" + shopper, By: "shopper"}
+		r := newRefund("ref_"+id, invoice.RefundSent)
+		r.Address, r.Script = "tb1"+shopper, "script of "+shopper
+		inv.Refunds = []invoice.Refund{r}
+		finish(inv)
+	})
+	note := newNote("note_"+id, noon)
+	note.InvoiceID, note.Text = id, "called "+shopper
+	if err := s.AddNote(t.Context(), note); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// finish makes an invoice paid at noon, so that nothing is expected of it.
+func finish(inv *invoice.Invoice) {
+	inv.State.Status, inv.State.PaidAt, inv.State.PaidAsset, inv.State.NextCheck = invoice.Paid, noon, "BTC", time.Time{}
+	inv.State.Paid, inv.State.Due, inv.PaidCount, inv.FirstPaidAt = inv.Terms.Price, money.Zero(money.EUR), 1, noon
+}
+
+func updateInvoice(t *testing.T, s *storage.Storage, id string, change func(*invoice.Invoice)) {
+	t.Helper()
+	_, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
+		change(inv)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// traces returns the tables with a text that can identify the shopper.
+func traces(t *testing.T, url string) (tables []string) {
+	t.Helper()
+	for table, rows := range dump(t, url) {
+		if strings.Contains(strings.Join(rows, "\n"), shopper) {
+			tables = append(tables, table)
+		}
+	}
+	slices.Sort(tables)
+	return tables
+}
+
+// removals returns the entries of the audit log about removed personal data, oldest first.
+func removals(t *testing.T, s *storage.Storage) (all []audit.Fields) {
+	t.Helper()
+	log, err := s.AuditLog(t.Context(), 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range slices.Backward(log) {
+		if e.Change.Action == "personal_data.removed" && e.Change.MerchantID == "shop" && e.Actor.Kind == audit.System {
+			all = append(all, e.Change.After)
+		}
+	}
+	if _, err := s.VerifyAuditLog(t.Context()); err != nil {
+		t.Error(err)
+	}
+	return all
+}
+
+func TestRemovePersonalData(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		createPersonal(t, s, "a")
+		create(t, s, creation("o", "bakery"))
+		if got := traces(t, url); len(got) < 4 {
+			t.Fatalf("the shopper is only in %q", got)
+		}
+		before := dump(t, url)
+		want, err := s.Invoice(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		due := noon.Add(15*time.Minute).AddDate(0, 24, 0) // after the end of the quote
+		removeAll(t, s, due)
+		if got := traces(t, url); len(got) < 4 {
+			t.Errorf("without a period, the shopper is only in %q", got)
+		}
+		keepFor(t, s, "24")
+		removeAll(t, s, due.Add(-time.Second))
+		if got := traces(t, url); len(got) < 4 {
+			t.Errorf("before the end of the period, the shopper is only in %q", got)
+		}
+		removeAll(t, s, due)
+		if got := traces(t, url); len(got) < 4 {
+			t.Errorf("a second run on one day: the shopper is only in %q", got)
+		}
+		removeAll(t, s, due.AddDate(0, 0, 1))
+		if got := traces(t, url); len(got) > 0 {
+			t.Errorf("the shopper is still in %q", got)
+		}
+		got, err := s.Invoice(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.Revision++
+		want.Terms.URLSuccess, want.Terms.URLFailure, want.RefundAddress = "", "", invoice.RefundAddress{}
+		want.Terms.Metadata = map[string]string{api.MetadataProduct: "mug", api.MetadataQuantity: "2", api.MetadataUnitPrice: "28.25"}
+		want.Refunds[0].Address, want.Refunds[0].Script, want.Refunds[0].AddressBy = "", "", ""
+		want.Removal = invoice.Removal{At: due.AddDate(0, 0, 1), Kinds: []invoice.PersonalData{"metadata", "notes", "refund_addresses", "return_addresses"}}
+		if diff := cmp.Diff(want, got, same); diff != "" {
+			t.Errorf("invoice (-want +got):\n%s", diff)
+		}
+		after := dump(t, url)
+		for table, rows := range before {
+			switch table {
+			case "invoices", "refunds", "refund_transactions", "team_notes", "merchants", "retention_runs", "retention_waiting", "audit_log", "audit_head":
+			default:
+				if diff := cmp.Diff(rows, after[table]); diff != "" {
+					t.Errorf("%s (-before +after):\n%s", table, diff)
+				}
+			}
+		}
+		entry := audit.Fields{"invoices": "1", "notes": "1", "refund addresses": "2", "metadata": "1", "return addresses": "2"}
+		if diff := cmp.Diff([]audit.Fields{entry}, removals(t, s)); diff != "" {
+			t.Errorf("audit log (-want +got):\n%s", diff)
+		}
+		if differ, err := s.DaySumsDiffer(t.Context(), "shop"); err != nil || differ {
+			t.Errorf("the sums of days differ: %v, error %v", differ, err)
+		}
+		removeAll(t, s, due.AddDate(1, 0, 0))
+		if n := len(removals(t, s)); n != 1 {
+			t.Errorf("a run without work wrote an entry: %d", n)
+		}
+	})
+}
+
+// A transaction that paid a refund whose address was removed pays no other refund.
+func TestRemovePersonalData_keeps_the_transactions_of_refunds(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		for _, id := range []string{"a", "b"} {
+			createPersonal(t, s, id)
+		}
+		create(t, s, creation("c", "shop"))
+		keepFor(t, s, "3")
+		removeAll(t, s, noon.AddDate(1, 0, 0))
+		_, err := s.UpdateInvoice(t.Context(), "c", invoice.Lease{}, func(inv *invoice.Invoice) error {
+			r := newRefund("ref_c", invoice.RefundSent)
+			r.Tx = "0x8fref_a"
+			inv.Refunds = []invoice.Refund{r}
+			return nil
+		})
+		if !errors.Is(err, invoice.ErrUsedTransaction) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// Nothing is removed while something is expected of the invoice.
+func TestRemovePersonalData_waits(t *testing.T) {
+	late := noon.AddDate(0, 12, 0)
+	transfer := func(presence invoice.Presence) func(*invoice.Invoice) {
+		return func(inv *invoice.Invoice) {
+			inv.Transfers = []invoice.Transfer{{ID: "t" + inv.ID, Network: "bitcoin", Tx: "t" + inv.ID, Asset: "BTC", Script: "s", Amount: money.MustParse("1", money.BTC),
+				Presence: presence, FirstSeen: noon, Required: 1}}
+		}
+	}
+	states := []struct {
+		name   string
+		change func(*invoice.Invoice)
+		due    bool
+	}{
+		{"paid", func(*invoice.Invoice) {}, true},
+		{"expired", func(inv *invoice.Invoice) { inv.State.Status = invoice.Expired }, true},
+		{"declined", func(inv *invoice.Invoice) { inv.State.Status, inv.DeclinedAt = invoice.Declined, noon }, true},
+		{"created", func(inv *invoice.Invoice) { inv.State.Status = invoice.Created }, false},
+		{"pending", func(inv *invoice.Invoice) { inv.State.Status = invoice.Pending }, false},
+		{"changes with time", func(inv *invoice.Invoice) { inv.State.NextCheck = late }, false},
+		{"waits for a decision", func(inv *invoice.Invoice) { inv.State.Exceptions = []invoice.Exception{invoice.Late} }, false},
+		{"decided", func(inv *invoice.Invoice) {
+			inv.State.Exceptions, inv.State.Decided = []invoice.Exception{invoice.Late}, true
+		}, true},
+		{"refund requested", func(inv *invoice.Invoice) { inv.Refunds[0].State = invoice.RefundAsked }, false},
+		{"refund prepared", func(inv *invoice.Invoice) { inv.Refunds[0].State = invoice.RefundReady }, false},
+		{"refund sent lately", func(inv *invoice.Invoice) { inv.Refunds[0].Sent.At = late.AddDate(0, -3, 1) }, false},
+		{"unconfirmed payment", transfer(invoice.Present), false},
+		{"replaced payment", transfer("replaced"), true},
+		{"accepted lately", func(inv *invoice.Invoice) { inv.AcceptedAt = late.AddDate(0, -1, 0) }, false},
+		{"surplus kept lately", func(inv *invoice.Invoice) {
+			inv.Kept = invoice.KeptSurplus{Mark: invoice.Mark{By: "Tove", At: late.AddDate(0, -1, 0)}, Amount: money.FromCents(1, money.EUR)}
+		}, false},
+		{"watched", func(inv *invoice.Invoice) { inv.Quotes[0].Until = late.AddDate(0, 0, -29) }, false},
+		{"unsold", func(inv *invoice.Invoice) { inv.Sales = []invoice.Sale{newSale("BTC")} }, false},
+	}
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		for i, state := range states {
+			createPersonal(t, s, fmt.Sprint("i", i))
+			updateInvoice(t, s, fmt.Sprint("i", i), state.change)
+		}
+		createPersonal(t, s, "noted")
+		note := newNote("late", late.AddDate(0, -3, 1))
+		note.InvoiceID = "noted"
+		if err := s.AddNote(t.Context(), note); err != nil {
+			t.Fatal(err)
+		}
+		keepFor(t, s, "3")
+		removeAll(t, s, late)
+		check := func(id, name string, due bool) {
+			t.Helper()
+			inv, err := s.Invoice(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := !inv.Removal.At.IsZero(); got != due || (inv.RefundAddress.Address == "") != due {
+				t.Errorf("%s: removed %v, refund address %q, want removed %v", name, got, inv.RefundAddress.Address, due)
+			}
+		}
+		for i, state := range states {
+			check(fmt.Sprint("i", i), state.name, state.due)
+		}
+		check("noted", "a late note", false)
+		removeAll(t, s, late.AddDate(0, 0, 1))
+		check("noted", "the period of the note has ended", true)
+	})
+}
+
+// What is added after a removal is removed again.
+func TestRemovePersonalData_removes_what_was_added_later(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		createPersonal(t, s, "a")
+		createPersonal(t, s, "b")
+		keepFor(t, s, "3")
+		first := noon.AddDate(0, 4, 0)
+		removeAll(t, s, first)
+		note := newNote("again", first)
+		note.Text = shopper + " called again"
+		if err := s.AddNote(t.Context(), note); err != nil {
+			t.Fatal(err)
+		}
+		updateInvoice(t, s, "b", func(inv *invoice.Invoice) {
+			inv.RefundAddress = invoice.RefundAddress{Asset: "BTC", Address: shopper, By: "shopper"}
+			r := newRefund("ref_later", invoice.RefundSent)
+			r.Sent.At, r.Address = first, shopper
+			inv.Refunds = append(inv.Refunds, r)
+		})
+		removeAll(t, s, first.AddDate(0, 3, -1))
+		if got := traces(t, url); !slices.Contains(got, "team_notes") || !slices.Contains(got, "refunds") {
+			t.Errorf("before the period has ended again, the shopper is only in %q", got)
+		}
+		removeAll(t, s, first.AddDate(0, 3, 0))
+		if got := traces(t, url); len(got) > 0 {
+			t.Errorf("the shopper is still in %q", got)
+		}
+		if n := rows(t, url, "SELECT invoice_id FROM retention_waiting"); len(n) > 0 {
+			t.Errorf("%q wait", n)
+		}
+	})
+}
+
+// One transaction examines few invoices, processes take turns, and a run has one entry.
+func TestRemovePersonalData_in_batches_of_several_processes(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		const invoices = 130
+		for i := range invoices {
+			createPersonal(t, s, fmt.Sprintf("i%03d", i))
+		}
+		keepFor(t, s, "3")
+		late := noon.AddDate(1, 0, 0)
+		if done, err := s.RemovePersonalData(t.Context(), "shop", late); done || err != nil {
+			t.Fatalf("first transaction: done %v, error %v", done, err)
+		}
+		if got, want := len(rows(t, url, "SELECT id FROM invoices WHERE removed_at IS NOT NULL")), 50; got != want {
+			t.Errorf("one transaction removed the data of %d invoices, want %d", got, want)
+		}
+		if n := len(removals(t, s)); n > 0 {
+			t.Errorf("a run that has not ended has %d entries", n)
+		}
+		var group sync.WaitGroup
+		for _, process := range []*storage.Storage{s, open(t, url)} {
+			group.Go(func() {
+				for {
+					if done, err := process.RemovePersonalData(t.Context(), "shop", late); done || err != nil {
+						if err != nil {
+							t.Error(err)
+						}
+						return
+					}
+				}
+			})
+		}
+		group.Wait()
+		want := audit.Fields{"invoices": "130", "notes": "130", "refund addresses": "260", "metadata": "130", "return addresses": "260"}
+		if diff := cmp.Diff([]audit.Fields{want}, removals(t, s)); diff != "" {
+			t.Errorf("audit log (-want +got):\n%s", diff)
+		}
+		if got := traces(t, url); len(got) > 0 {
+			t.Errorf("the shopper is still in %q", got)
+		}
+	})
+}
+
+// A run that the merchant interrupts has an entry about what it removed.
+func TestRemovePersonalData_that_is_switched_off(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		for i := range 60 {
+			createPersonal(t, s, fmt.Sprintf("i%03d", i))
+		}
+		keepFor(t, s, "3")
+		late := noon.AddDate(1, 0, 0)
+		if _, err := s.RemovePersonalData(t.Context(), "shop", late); err != nil {
+			t.Fatal(err)
+		}
+		keepFor(t, s, "off")
+		if shops, err := s.RetentionShops(t.Context()); err != nil || !slices.Equal(shops, []string{"shop"}) {
+			t.Errorf("shops with a run: %q, error %v", shops, err)
+		}
+		if calls := removeAll(t, s, late); calls != 1 {
+			t.Errorf("%d transactions after it was switched off", calls)
+		}
+		if got := removals(t, s); len(got) != 1 || got[0]["invoices"] != "50" {
+			t.Errorf("audit log: %v", got)
+		}
+		if shops, err := s.RetentionShops(t.Context()); err != nil || len(shops) > 0 {
+			t.Errorf("shops with a run: %q, error %v", shops, err)
+		}
+	})
+}
+
+// personal is the model of an invoice in TestRemovePersonalData_with_random_invoices.
+type personal struct {
+	id     string
+	open   bool      // the invoice waits for a decision
+	last   time.Time // last activity
+	noted  time.Time // newest note
+	notes  int
+	stored bool // it has a refund address
+}
+
+// At every time, exactly the data whose period has ended are gone, and the entries count what was removed.
+func TestRemovePersonalData_with_random_invoices(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		r := rand.New(rand.NewPCG(seed, 1))
+		all, now, months, notes, addresses, removedNotes, removedAddresses := []*personal{}, noon, 0, 0, 0, 0, 0
+		for step := range 40 {
+			now = now.Add(24*time.Hour + time.Duration(r.IntN(40*24))*time.Hour)
+			if r.IntN(4) == 0 {
+				period := []string{"off", "3", "6", "24"}[r.IntN(4)]
+				keepFor(t, s, period)
+				months = map[string]int{"off": 0, "3": 3, "6": 6, "24": 24}[period]
+			}
+			for range r.IntN(3) {
+				p := &personal{id: fmt.Sprintf("i%d-%d", step, len(all)), open: r.IntN(3) == 0, last: now, stored: true}
+				all = append(all, p)
+				addresses++
+				created := now
+				c := creation(p.id, "shop")
+				build := c.Build
+				c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+					inv, err := build(next)
+					inv.CreatedAt, inv.Quotes[0].From, inv.Quotes[0].Until = created, created, created
+					return inv, err
+				}
+				create(t, s, c)
+				updateInvoice(t, s, p.id, func(inv *invoice.Invoice) {
+					finish(inv)
+					inv.State.PaidAt, inv.FirstPaidAt, inv.RefundAddress = created, created, invoice.RefundAddress{Asset: "BTC", Address: shopper}
+					if p.open {
+						inv.State.Exceptions = []invoice.Exception{invoice.Overpaid}
+					}
+				})
+			}
+			for _, p := range all {
+				switch r.IntN(12) {
+				case 0:
+					note := newNote(fmt.Sprint(p.id, "/", step), now)
+					note.InvoiceID = p.id
+					if err := s.AddNote(t.Context(), note); err != nil {
+						t.Fatal(err)
+					}
+					p.notes, p.noted = p.notes+1, now
+					notes++
+				case 1:
+					if p.open {
+						p.open, p.last = false, now
+						at := now
+						updateInvoice(t, s, p.id, func(inv *invoice.Invoice) {
+							inv.State.Decided = true
+							inv.Kept = invoice.KeptSurplus{Mark: invoice.Mark{By: "Tove", At: at}, Amount: money.FromCents(1, money.EUR)}
+						})
+					}
+				case 2:
+					if !p.stored {
+						p.stored = true
+						addresses++
+						updateInvoice(t, s, p.id, func(inv *invoice.Invoice) { inv.RefundAddress = invoice.RefundAddress{Asset: "BTC", Address: shopper} })
+					}
+				}
+			}
+			removeAll(t, s, now)
+			for _, p := range all {
+				if months > 0 && !p.open && !now.Before(p.last.AddDate(0, months, 0)) && !now.Before(p.noted.AddDate(0, months, 0)) {
+					removedNotes += p.notes
+					if p.stored {
+						removedAddresses++
+					}
+					p.notes, p.noted, p.stored = 0, time.Time{}, false
+				}
+				inv, err := s.Invoice(t.Context(), p.id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				kept, err := s.Notes(t.Context(), p.id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(kept) != p.notes || (inv.RefundAddress.Address != "") != p.stored {
+					t.Fatalf("step %d, %s with a period of %d months: invoice %+v has %d notes and the address %q", step, now, months, *p, len(kept), inv.RefundAddress.Address)
+				}
+			}
+		}
+		var counted [2]int
+		for _, entry := range removals(t, s) {
+			for i, name := range []string{"notes", "refund addresses"} {
+				var n int
+				if _, err := fmt.Sscan(entry[name], &n); err != nil {
+					t.Fatal(err)
+				}
+				counted[i] += n
+			}
+		}
+		if counted != [2]int{removedNotes, removedAddresses} {
+			t.Errorf("the entries count %v, want %d notes and %d addresses", counted, removedNotes, removedAddresses)
+		}
+		if got := len(rows(t, url, "SELECT id FROM team_notes")); got != notes-removedNotes {
+			t.Errorf("%d notes, want %d", got, notes-removedNotes)
+		}
+		checkDaySums(t, s, "shop", invoice.Live, "the removals")
+	})
+}

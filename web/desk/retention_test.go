@@ -1,0 +1,79 @@
+package desk_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+)
+
+// Nothing is removed unless the shop chooses a period; a shorter one needs a confirmed sign-in, a longer one does not.
+func TestRetention_setting(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.ownerByPassword()
+	f.clock.Advance(11 * time.Minute)
+	page := b.get(settingsPath).want(http.StatusOK, "Remove after 24 months (proposed)")
+	if got := page.find("#personal_data_months option[selected]").AttrOr("value", ""); got != "off" {
+		t.Errorf("the period is %q, want off", got)
+	}
+	b.post(settingsPath, with(page.entered(), "personal_data_months", "24")...).want(http.StatusForbidden, "Confirm it’s you")
+	choose := func(period string) {
+		t.Helper()
+		_, err := f.settings.Change(t.Context(), shop, "", merchant.Choices{merchant.SettingPersonalData: period})
+		f.must(err)
+	}
+	choose("7")
+	page = b.get(settingsPath).want(http.StatusOK, "Remove after 7 months")
+	if got := page.find("#personal_data_months option[selected]").AttrOr("value", ""); got != "7" {
+		t.Errorf("the period is %q, want 7", got)
+	}
+	b.post(settingsPath, with(page.entered(), "personal_data_months", "6")...).want(http.StatusForbidden, "Confirm it’s you")
+	b.post(settingsPath, with(page.entered(), "personal_data_months", "2")...).want(http.StatusUnprocessableEntity, "must be off, or a whole number of months from 3 to 600")
+	b.post(settingsPath, with(page.entered(), "personal_data_months", "24")...).leads(settingsPath + "?done=payment-settings")
+	b.post(settingsPath, with(b.get(settingsPath).entered(), "personal_data_months", "off")...).leads(settingsPath + "?done=payment-settings")
+	if got := f.choices(); len(got) != 0 {
+		t.Errorf("the choices are %q", got)
+	}
+	b.get("/desk/shop/log").want(http.StatusOK, "personal_data_months: 24")
+}
+
+// The page of an invoice states what was removed, and still takes notes.
+func TestPayment_without_personal_data(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	inv := f.testSales.sell(shop, "1042", "80.00")
+	f.testSales.settle(inv, "0.001")
+	at := "/desk/shop/payments/" + inv.ID
+	b.send(at+"/notes", "note", "Jane called").leads(at + "?done=note-added")
+	_, err := f.storage.UpdateInvoice(t.Context(), inv.ID, invoice.Lease{}, func(inv *invoice.Invoice) error {
+		inv.RefundAddress = invoice.RefundAddress{Asset: "BTC", Address: "tb1qjane", By: "shopper"}
+		return nil
+	})
+	f.must(err)
+	b.get(at).want(http.StatusOK, "Jane called").want(http.StatusOK, "tb1qjane")
+	_, err = f.settings.Change(t.Context(), shop, "", merchant.Choices{merchant.SettingPersonalData: "3"})
+	f.must(err)
+	f.testSales.expire()
+	late := f.clock.Now().AddDate(1, 0, 0)
+	for {
+		done, err := f.storage.RemovePersonalData(t.Context(), shop, late)
+		f.must(err)
+		if done {
+			break
+		}
+	}
+	page := b.get(at).want(http.StatusOK, "Refund addresses Removed 27 Nov 2027").want(http.StatusOK, "Notes Removed 27 Nov 2027")
+	for _, gone := range []string{"Jane", "tb1qjane", "Refund address "} {
+		if strings.Contains(page.text(), gone) {
+			t.Errorf("the page has %q: %s", gone, page.text())
+		}
+	}
+	b.get("/desk/shop/log").want(http.StatusOK, "personal_data.removed")
+	b.send(at+"/notes", "note", "Asked again").leads(at + "?done=note-added")
+	b.get(at).want(http.StatusOK, "Asked again")
+}
