@@ -1,5 +1,5 @@
-// Package casework keeps what the team of a shop adds to the facts of its invoices: notes, the time until which a
-// case is snoozed, and the actor that resolved it.
+// Package casework manages the data that the team of a shop adds to the facts of its invoices: notes, and the times
+// until which cases are snoozed. It also lists resolved cases, each with the actor that resolved it.
 package casework
 
 import (

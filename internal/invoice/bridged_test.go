@@ -13,8 +13,8 @@ import (
 	"chequer/internal/money"
 )
 
-// arrives adds a transfer of an asset to a network, in a new block. The transfer pays an invoice.
-func (r *reachable) arrives(n *evm, inv *invoice.Invoice, id string, asset chain.Asset, amount string) {
+// addTransfer adds a transfer of an asset to a network, in a new block. The transfer pays an invoice.
+func (r *reachable) addTransfer(n *evm, inv *invoice.Invoice, id string, asset chain.Asset, amount string) {
 	r.t.Helper()
 	n.blocksAbove++
 	n.transfers = append(n.transfers, chain.Transfer{
@@ -40,7 +40,7 @@ func TestBridgedToken_does_not_count(t *testing.T) {
 	r.must(err)
 	r.clock.Advance(time.Minute)
 	bridged := ethereum.Base.Bridged[0]
-	r.arrives(r.base, inv, "0xaa", bridged, "1000")
+	r.addTransfer(r.base, inv, "0xaa", bridged, "1000")
 	got := r.read(inv.ID)
 	if got.State.Status != invoice.Created || !got.State.Has(invoice.WrongAsset) || !got.State.Paid.IsZero() {
 		t.Errorf("the invoice is %s %v, paid %s; want created and wrong_asset", got.State.Status, got.State.Exceptions, got.State.Paid)
@@ -49,7 +49,7 @@ func TestBridgedToken_does_not_count(t *testing.T) {
 	if len(list) != 1 || list[0].State != invoice.PaymentWrongAsset || list[0].Asset != "USDBC" || list[0].Amount.String() != "1000" || list[0].Amount.Currency() != bridged.Currency {
 		t.Errorf("payments %+v", list)
 	}
-	r.arrives(r.base, inv, "0xbb", ethereum.Base.Assets[0], "40")
+	r.addTransfer(r.base, inv, "0xbb", ethereum.Base.Assets[0], "40")
 	got = r.read(inv.ID)
 	if got.State.Status != invoice.Pending || !got.State.Due.IsZero() || !got.State.Has(invoice.WrongAsset) || got.State.Has(invoice.Overpaid) {
 		t.Errorf("the invoice is %s %v, due %s", got.State.Status, got.State.Exceptions, got.State.Due)
@@ -69,7 +69,7 @@ func TestBridgedToken_does_not_count_if_late(t *testing.T) {
 	r.reach(r.base)
 	_, err = r.service.Expire(t.Context(), 10)
 	r.must(err)
-	r.arrives(r.base, inv, "0xaa", ethereum.Base.Bridged[0], "1000")
+	r.addTransfer(r.base, inv, "0xaa", ethereum.Base.Bridged[0], "1000")
 	got := r.read(inv.ID)
 	if got.State.Status != invoice.Expired || !got.State.Has(invoice.WrongAsset) || got.State.Has(invoice.Late) || got.Transfers[0].Market != nil {
 		t.Errorf("the invoice is %s %v with %+v", got.State.Status, got.State.Exceptions, got.Transfers)
@@ -117,7 +117,7 @@ func TestBridgedToken_is_read_by_a_program_that_does_not_know_it(t *testing.T) {
 	inv, err := r.create(t.Context(), "EURC-BASE")
 	r.must(err)
 	r.clock.Advance(time.Minute)
-	r.arrives(r.base, inv, "0xaa", ethereum.Base.Bridged[0], "7")
+	r.addTransfer(r.base, inv, "0xaa", ethereum.Base.Bridged[0], "7")
 	before := r.read(inv.ID)
 	old := ethereum.Base
 	old.Bridged = nil

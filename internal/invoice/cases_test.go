@@ -226,9 +226,9 @@ func TestSeen_before_expiry_and_confirmed_after(t *testing.T) {
 	})
 }
 
-// C37: a double spend to another recipient takes the payment back, even if it was never seen unconfirmed,
-// and the merchant is notified.
-func TestDouble_spend_takes_the_money_back(t *testing.T) {
+// C37: after a double spend to another recipient the payment does not count, even if the double spend was never
+// seen unconfirmed, and the merchant is notified.
+func TestDouble_spend_replaces_the_payment(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
@@ -330,7 +330,7 @@ func TestBlocks_that_were_missed_are_found_once(t *testing.T) {
 	shop.mine()
 	crashed := errors.New("killed")
 	for _, behind := range []bool{true, false} { // below the tip, and at the tip
-		shop.behind, shop.unsaved = behind, crashed
+		shop.behind, shop.saveError = behind, crashed
 		if _, err := shop.watcher.Step(t.Context()); !errors.Is(err, crashed) {
 			t.Fatalf("got error %v, want %v", err, crashed)
 		}

@@ -113,7 +113,7 @@ func TestExpiry_waits_for_the_tip(t *testing.T) {
 
 // A scan that stops below the tip reports no unconfirmed transfers. The recorded unconfirmed transfers
 // still count.
-func TestScan_below_the_tip_takes_nothing_back(t *testing.T) {
+func TestScan_below_the_tip_keeps_unconfirmed_transfers(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")

@@ -67,7 +67,7 @@ func TestDepth_is_computed_over_the_whole_snapshot(t *testing.T) {
 	}
 }
 
-// plainDepth is the confirmation table of Bitcoin.
+// plainDepth returns the number of confirmations that a value in whole euro needs by the policy of Bitcoin.
 func plainDepth(euros int64) int {
 	switch {
 	case euros < 500:

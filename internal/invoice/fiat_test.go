@@ -16,8 +16,8 @@ var (
 	yen   = money.Currency{Code: "JPY"}
 )
 
-// manyTable prices a bitcoin at 76,000 francs and 12,800,000 yen.
-const manyTable = table + ",EUR-CHF=0.95,EUR-JPY=160"
+// fiatTable prices a bitcoin at 76,000 francs and 12,800,000 yen.
+const fiatTable = table + ",EUR-CHF=0.95,EUR-JPY=160"
 
 // requestIn returns a request for an amount of a currency, payable in bitcoin.
 func (s *shop) requestIn(amount string, c money.Currency) invoice.CreateRequest {
@@ -35,7 +35,7 @@ func (s *shop) createIn(amount string, c money.Currency) *invoice.Invoice {
 
 func TestPrice_in_another_currency_is_frozen(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, manyTable)
+	s := openShop(t, fiatTable)
 	for _, tt := range []struct {
 		amount   string
 		currency money.Currency
@@ -76,7 +76,7 @@ func TestInvoice_in_another_currency_is_evaluated_at_its_frozen_rate(t *testing.
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := openShop(t, manyTable)
+			s := openShop(t, fiatTable)
 			inv := s.createIn("6400", yen)
 			s.setRates("BTC-EUR=9000,EUR-USD=2,EUR-JPY=7")
 			s.clock.Advance(time.Minute)
@@ -92,7 +92,7 @@ func TestInvoice_in_another_currency_is_evaluated_at_its_frozen_rate(t *testing.
 
 func TestTolerance_is_in_the_currency_of_the_invoice(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, manyTable)
+	s := openShop(t, fiatTable)
 	r := s.requestIn("6400", yen)
 	r.Terms.Rules.Tolerance = money.MustParse("64", yen)
 	inv, err := s.service.Create(t.Context(), r)
@@ -104,7 +104,7 @@ func TestTolerance_is_in_the_currency_of_the_invoice(t *testing.T) {
 
 func TestSmallest_amount_is_in_the_currency_of_the_invoice(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, manyTable)
+	s := openShop(t, fiatTable)
 	for _, tt := range []struct {
 		tooSmall, smallest string
 		currency           money.Currency
@@ -121,7 +121,7 @@ func TestSmallest_amount_is_in_the_currency_of_the_invoice(t *testing.T) {
 // Depth depends on the value in euro at the frozen rate.
 func TestDepth_is_the_same_in_every_currency(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, manyTable)
+	s := openShop(t, fiatTable)
 	for _, tt := range []struct {
 		amount   string
 		currency money.Currency
@@ -159,7 +159,7 @@ func TestLate_money_is_valued_in_the_currency_of_the_invoice(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := openShop(t, manyTable)
+			s := openShop(t, fiatTable)
 			r := s.requestIn("38", franc)
 			r.Terms.AllowPaidExpired = true
 			inv, err := s.service.Create(t.Context(), r)

@@ -33,8 +33,8 @@ type shop struct {
 	clock   *clocktest.Clock
 	wallets []invoice.Wallet
 
-	behind  bool  // scans stop below the tip
-	unsaved error // error of the next save of a cursor
+	behind    bool  // scans stop below the tip
+	saveError error // error of the next save of the progress
 
 	mu       sync.Mutex
 	ids      int
@@ -71,8 +71,8 @@ type shopStore struct {
 }
 
 func (s shopStore) SaveProgress(ctx context.Context, lease invoice.Lease, p invoice.Progress) error {
-	if err := s.shop.unsaved; err != nil {
-		s.shop.unsaved = nil
+	if err := s.shop.saveError; err != nil {
+		s.shop.saveError = nil
 		return err
 	}
 	return s.Storage.SaveProgress(ctx, lease, p)
@@ -202,6 +202,7 @@ func (s *shop) pay(inv *invoice.Invoice, code, amount string) string {
 	return tx
 }
 
+// wantStatus runs a step, and returns the invoice. It fails unless the invoice has this status and these exceptions.
 func (s *shop) wantStatus(inv *invoice.Invoice, want invoice.Status, exceptions ...invoice.Exception) *invoice.Invoice {
 	s.t.Helper()
 	s.step()

@@ -94,8 +94,8 @@ func (c *fakeChanges) Listen(ctx context.Context, connected func(), changed func
 	}
 }
 
-// lose closes the connections for announcements.
-func (c *fakeChanges) lose() {
+// loseConnections closes the connections for announcements.
+func (c *fakeChanges) loseConnections() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	close(c.connectionLost)
@@ -136,7 +136,7 @@ func (f *following) subscribe(id string) (cancel func()) {
 	})
 }
 
-func (f *following) want(t *testing.T, versions ...int64) {
+func (f *following) wantNotified(t *testing.T, versions ...int64) {
 	t.Helper()
 	synctest.Wait()
 	f.mu.Lock()
@@ -170,15 +170,15 @@ func TestFollower_reads_all_versions_at_once(t *testing.T) {
 		defer f.subscribe("a")()
 		leave := f.subscribe("b")
 		time.Sleep(3 * time.Second)
-		f.want(t, 1, 1, 1)
+		f.wantNotified(t, 1, 1, 1)
 		changes.wantReads(t, 1, 2)
 		changes.set("b", 2)
 		time.Sleep(3 * time.Second)
-		f.want(t, 1, 1, 1, 2)
+		f.wantNotified(t, 1, 1, 1, 2)
 		leave()
 		changes.set("b", 3)
 		time.Sleep(3 * time.Second)
-		f.want(t, 1, 1, 1, 2)
+		f.wantNotified(t, 1, 1, 1, 2)
 		changes.wantReads(t, 3, 5)
 	})
 }
@@ -196,7 +196,7 @@ func TestFollower_reads_nothing_while_no_other_process_writes(t *testing.T) {
 		changes.dataVersion, changes.versions["a"] = 2, 2
 		changes.mu.Unlock()
 		time.Sleep(3 * time.Second)
-		f.want(t, 2)
+		f.wantNotified(t, 2)
 		changes.wantReads(t, 2, 2)
 	})
 }
@@ -211,14 +211,14 @@ func TestFollower_notifies_of_announcements_without_a_read(t *testing.T) {
 			if err := changes.Announce(t.Context(), []invoice.Change{{ID: "a", Version: 2}, {ID: "other", Version: 9}}); err != nil {
 				t.Fatal(err)
 			}
-			f.want(t, 2)
+			f.wantNotified(t, 2)
 		}
 		time.Sleep(27 * time.Second)
 		changes.wantReads(t, 0, 0)
 		changes.set("a", 3) // the announcement is lost
 		time.Sleep(3 * time.Second)
 		changes.wantReads(t, 1, 1)
-		f.want(t, 2, 3)
+		f.wantNotified(t, 2, 3)
 	})
 }
 
@@ -228,16 +228,16 @@ func TestFollower_reads_again_when_announcements_were_lost(t *testing.T) {
 		changes := newFakeChanges()
 		f := follow(t, changes)
 		defer f.subscribe("a")()
-		changes.lose()
+		changes.loseConnections()
 		synctest.Wait()
 		changes.wantReads(t, 1, 1)
 		changes.set("a", 2)
 		time.Sleep(time.Second) // the next connection
-		f.want(t, 2)
+		f.wantNotified(t, 2)
 		if err := changes.Announce(t.Context(), []invoice.Change{{ID: "a", Version: 3}}); err != nil {
 			t.Fatal(err)
 		}
-		f.want(t, 2, 3)
+		f.wantNotified(t, 2, 3)
 		changes.wantReads(t, 2, 2)
 	})
 }
@@ -250,11 +250,11 @@ func TestFollower_notifies_when_a_network_is_behind(t *testing.T) {
 		f := follow(t, changes, &evm{Network: ethereum.New(ethereum.Base), now: time.Now})
 		defer f.subscribe("a")()
 		time.Sleep(20 * time.Second)
-		f.want(t)
+		f.wantNotified(t)
 		time.Sleep(3 * time.Second)
-		f.want(t, 0)
+		f.wantNotified(t, 0)
 		time.Sleep(time.Minute)
-		f.want(t, 0)
+		f.wantNotified(t, 0)
 	})
 }
 

@@ -16,11 +16,11 @@ var (
 	quoteEnd = noon.Add(15 * time.Minute)
 	eurc     = money.Currency{Code: "EURC", Decimals: 6}
 
-	coins = chain.Asset{
+	bitcoin = chain.Asset{
 		Code: "BTC", Network: "bitcoin", Currency: money.BTC, Dust: sats(546),
 		Policy: chain.Policy{Mempool: true, Depth: []chain.Depth{{BelowCents: 500_00, Confirmations: 1}, {Confirmations: 2}}},
 	}
-	tokens = chain.Asset{
+	euroToken = chain.Asset{
 		Code: "EURC", Network: "base", Currency: eurc, Dust: money.Zero(eurc),
 		Policy: chain.Policy{BlockGrace: 3 * time.Minute, Depth: []chain.Depth{{Confirmations: 1}}},
 	}
@@ -50,8 +50,8 @@ func newInvoice(t testing.TB, scanned time.Time) *invoice.Invoice {
 		ID: "inv", Mode: invoice.Live, Version: 1, CreatedAt: noon,
 		Terms: invoice.Terms{Price: fiat("100"), Rules: invoice.DefaultRules(money.EUR)},
 		Methods: []invoice.Method{
-			{Asset: coins, Destination: chain.Destination{Address: "bc1", Script: "s"}, Birth: chain.Cursor{Height: 100, Hash: "b100"}},
-			{Asset: tokens, Destination: chain.Destination{Address: "0x1", Script: "0x1"}, Birth: chain.Cursor{Height: 100, Hash: "e100"}},
+			{Asset: bitcoin, Destination: chain.Destination{Address: "bc1", Script: "s"}, Birth: chain.Cursor{Height: 100, Hash: "b100"}},
+			{Asset: euroToken, Destination: chain.Destination{Address: "0x1", Script: "0x1"}, Birth: chain.Cursor{Height: 100, Hash: "e100"}},
 		},
 	}
 	inv.Quotes = []invoice.Quote{quote(t, 1, noon, "100", "80000")}

@@ -163,7 +163,7 @@ func TestRefund_never_exceeds_the_received_amount(t *testing.T) {
 	})
 }
 
-func TestRefund_of_two_accounts_at_once_is_prepared_once(t *testing.T) {
+func TestRefund_by_concurrent_requests_is_prepared_once(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
 		inv := s.latePaid("0.0005")
 		var mu sync.Mutex
@@ -278,7 +278,7 @@ func TestRefund_of_a_reorganised_payment(t *testing.T) {
 	})
 }
 
-// A refund that is ready exceeds what was received if the payment is replaced after a reorganisation.
+// A refund that is ready exceeds the received amount if the payment is replaced after a reorganisation.
 func TestRefund_of_a_replaced_payment(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
 		inv := s.latePaid("0.0005")
@@ -295,7 +295,7 @@ func TestRefund_of_a_replaced_payment(t *testing.T) {
 		}
 		list := wire.Refunds(s.service, inv)
 		if list[0].PaymentURI != "" {
-			t.Errorf("the link %s pays a refund of nothing", list[0].PaymentURI)
+			t.Errorf("the refund of a replaced payment has the payment link %s", list[0].PaymentURI)
 		}
 	})
 }
@@ -385,8 +385,8 @@ func TestRefund_is_declined(t *testing.T) {
 	})
 }
 
-// lateInTwoAssets is an expired invoice that was paid late in BTC and in USDC. The shopper gave an address for the first,
-// and the merchant prepared a refund of the second.
+// lateInTwoAssets returns an expired invoice that was paid late in BTC and in USDC. The shopper gave an address for the
+// BTC, and the merchant refunded the USDC.
 func (s *shop) lateInTwoAssets() *invoice.Invoice {
 	s.t.Helper()
 	inv := s.create("40")

@@ -33,12 +33,12 @@ func TestMayRequote(t *testing.T) {
 		{"not when nothing is due", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", full, time.Minute)) }, noon.Add(2 * time.Minute), false, false},
 		{"expired, only the merchant", expire, quoteEnd.Add(time.Hour), false, true},
 		{"expired, for 30 days", expire, quoteEnd.Add(30 * 24 * time.Hour), false, true},
-		{"expired, not for longer", expire, quoteEnd.Add(30*24*time.Hour + time.Millisecond), false, false},
+		{"expired, not after 30 days", expire, quoteEnd.Add(30*24*time.Hour + time.Millisecond), false, false},
 		{"expired and late allowed, for a day", func(inv *invoice.Invoice) {
 			inv.Terms.AllowPaidExpired = true
 			expire(inv)
 		}, quoteEnd.Add(24 * time.Hour), true, true},
-		{"expired and late allowed, not for longer", func(inv *invoice.Invoice) {
+		{"expired and late allowed, not after a day", func(inv *invoice.Invoice) {
 			inv.Terms.AllowPaidExpired = true
 			expire(inv)
 		}, quoteEnd.Add(24*time.Hour + time.Millisecond), false, true},

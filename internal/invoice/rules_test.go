@@ -39,7 +39,7 @@ func TestStatus(t *testing.T) {
 		{"two parts add up", func(inv *invoice.Invoice) {
 			observe(inv, 101, inBlock(pay("a", 50_000, time.Minute), 101, 2*time.Minute), inBlock(pay("b", 75_000, 3*time.Minute), 101, 4*time.Minute))
 		}, outcome{"paid", "", "100", "0", "0"}},
-		{"a part past the end is expired and underpaid", func(inv *invoice.Invoice) {
+		{"a part after the quote's end is expired and underpaid", func(inv *invoice.Invoice) {
 			observe(inv, 101, inBlock(pay("a", 50_000, time.Minute), 101, 2*time.Minute))
 			scan(inv, later)
 		}, outcome{"expired", "[underpaid]", "40", "60", "0"}},
@@ -84,7 +84,7 @@ func TestStatus(t *testing.T) {
 			observe(inv, 101, inBlock(pay("a", full, time.Minute), 101, 15*time.Minute+24*time.Hour+time.Minute))
 			scan(inv, hours)
 		}, outcome{"expired", "[late]", "0", "100", "0"}},
-		{"not confirmed within the day is still pending", func(inv *invoice.Invoice) {
+		{"not confirmed at the end of the day is still pending", func(inv *invoice.Invoice) {
 			observe(inv, 100, pay("a", full, time.Minute))
 			scan(inv, quoteEnd.Add(24*time.Hour))
 		}, outcome{"pending", "", "100", "0", "0"}},

@@ -83,7 +83,7 @@ func TestPrices_that_floats_get_wrong_are_paid_exactly(t *testing.T) {
 	}
 }
 
-func TestEvery_seeded_amount_is_paid_exactly(t *testing.T) {
+func TestAmounts_of_many_sizes_are_paid_exactly(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, "BTC-EUR=81867.3452,LTC-EUR=78.31,ETH-EUR=2650.17,EUR-USD=1.0833")
 	s.clock.Advance(time.Minute)
@@ -381,15 +381,15 @@ func TestDecisions_about_an_older_version_are_refused(t *testing.T) {
 	if _, err := s.service.Accept(t.Context(), inv.ID, "key_a", inv.Version); !errors.Is(err, invoice.ErrStale) {
 		t.Errorf("accept: %v", err)
 	}
-	now := s.reload(inv)
-	if len(now.Accepted) != 0 || !now.DeclinedAt.IsZero() {
-		t.Errorf("the refused decisions changed the invoice: %+v", now)
+	current := s.reload(inv)
+	if len(current.Accepted) != 0 || !current.DeclinedAt.IsZero() {
+		t.Errorf("the refused decisions changed the invoice: %+v", current)
 	}
-	d := now.Evaluation().Decisions(s.clock.Now(), invoice.Tolerance{})
+	d := current.Evaluation().Decisions(s.clock.Now(), invoice.Tolerance{})
 	if !d.Accept || !d.Cancel || !d.Requote || !d.HighRisk || d.Accepted.Paid.String() != "32" || d.AcceptedValue.String() != "32" {
 		t.Errorf("the decisions are %+v", d)
 	}
-	_, err := s.service.Accept(t.Context(), inv.ID, "key_a", now.Version)
+	_, err := s.service.Accept(t.Context(), inv.ID, "key_a", current.Version)
 	s.must(err)
 }
 

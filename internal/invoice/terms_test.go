@@ -27,7 +27,7 @@ func TestTolerance(t *testing.T) {
 		"an amount of euro is not changed":                     {Tolerance{Euro: euro("0.10")}, euro("56.50"), "0.1"},
 		"a percentage that is smaller than the amount counts":  {Tolerance{Percent: 50, Euro: euro("1")}, euro("56.50"), "0.28"},
 		"an amount that is smaller than the percentage counts": {Tolerance{Percent: 50, Euro: euro("0.10")}, euro("56.50"), "0.1"},
-		"an amount is never a large share":                     {Tolerance{Euro: euro("5")}, euro("1"), "0.2"},
+		"an amount is limited to a share of the price":         {Tolerance{Euro: euro("5")}, euro("1"), "0.2"},
 		"an amount of euro is converted":                       {Tolerance{Euro: euro("0.10")}, money.MustParse("60", money.USD), "0.12"},
 		"a percentage counts in any currency":                  {Tolerance{Percent: 100}, money.MustParse("60", money.USD), "0.6"},
 		"a percentage above the bound is limited":              {Tolerance{Percent: 9000}, euro("10"), "2"},

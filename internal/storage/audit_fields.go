@@ -79,9 +79,9 @@ func terminalFields(t merchant.Terminal) audit.Fields {
 	return fields("mode", string(t.Mode), "name", t.Name, "currency", t.Currency, "methods", string(t.Methods))
 }
 
-func themeFields(l theme.Theme) audit.Fields {
-	return fields("name", l.Name, "accent", l.Accent, "line", l.Line, "support", l.Support, "terms", l.Terms, "stay", flag(l.Stay),
-		"logo", fingerprint(string(l.Logo.Body)))
+func themeFields(t theme.Theme) audit.Fields {
+	return fields("name", t.Name, "accent", t.Accent, "line", t.Line, "support", t.Support, "terms", t.Terms, "stay", flag(t.Stay),
+		"logo", fingerprint(string(t.Logo.Body)))
 }
 
 // invoiceFields returns the values of an invoice that a decision about it can change.

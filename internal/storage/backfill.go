@@ -67,7 +67,7 @@ func (s *Storage) fillSome(ctx context.Context, q querier) (int, error) {
 	return len(records), s.saveDaySums(ctx, q, changes...)
 }
 
-// likelyOrigin returns the origin of an invoice by its metadata. It is unknown if the invoice was created
+// likelyOrigin returns the origin of an invoice by its metadata. The origin is unknown if the invoice was created
 // by the API, or by the storefront without a reference.
 func likelyOrigin(t invoice.Terms) invoice.Origin {
 	switch {

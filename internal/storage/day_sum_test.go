@@ -30,18 +30,18 @@ func daySumTexts(all []report.DaySum) (texts []string) {
 
 // recomputed returns the sums of invoices by days in a zone, with or without their origins.
 func recomputed(all []*invoice.Invoice, zone *time.Location, origins bool) []report.DaySum {
-	by := map[report.Key]report.Sum{}
+	sumByKey := map[report.Key]report.Sum{}
 	for _, inv := range all {
 		if at := inv.State.PaidAt; !at.IsZero() {
 			key := report.Key{Day: report.DayOf(at, zone), Currency: inv.Terms.Price.Currency(), PaidAsset: inv.State.PaidAsset, Origin: inv.Origin}
 			if !origins {
 				key.Origin = invoice.Origin{}
 			}
-			by[key] = by[key].Add(report.SumOf(inv.Summary()))
+			sumByKey[key] = sumByKey[key].Add(report.SumOf(inv.Summary()))
 		}
 	}
 	var sums []report.DaySum
-	for key, sum := range by {
+	for key, sum := range sumByKey {
 		sums = append(sums, report.DaySum{Key: key, Sum: sum})
 	}
 	return sums

@@ -3,8 +3,6 @@ package storage
 import (
 	"context"
 	"fmt"
-
-	"chequer/internal/invoice"
 )
 
 // Evidence implements invoice.Storage.
@@ -14,11 +12,6 @@ func (s *Storage) Evidence(ctx context.Context, name string) (string, error) {
 		return "", notFound(err, "read evidence", name)
 	}
 	return text, nil
-}
-
-// keepEvidence writes the evidence of the prices of a new invoice, unless it is stored already.
-func keepEvidence(ctx context.Context, q querier, c invoice.Creation) error {
-	return saveEvidence(ctx, q, c.EvidenceName, c.Evidence)
 }
 
 // saveEvidence writes a text under its name, unless the text is empty or stored already.

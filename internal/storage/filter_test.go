@@ -95,13 +95,13 @@ var listFilters = []listFilter{
 // each pair of filters has no bounds or all three.
 func filteredInvoices(page int) (lists []filtered) {
 	combinations := [][]listFilter{nil}
-	for i, one := range listFilters {
-		combinations = append(combinations, []listFilter{one})
+	for i, filter := range listFilters {
+		combinations = append(combinations, []listFilter{filter})
 		for _, other := range listFilters[i+1:] {
-			if one.ofOrigin && other.ofOrigin {
+			if filter.ofOrigin && other.ofOrigin {
 				continue
 			}
-			combinations = append(combinations, []listFilter{one, other})
+			combinations = append(combinations, []listFilter{filter, other})
 		}
 	}
 	for _, filters := range combinations {
@@ -112,9 +112,9 @@ func filteredInvoices(page int) (lists []filtered) {
 			isChosen := func(bit int) bool { return choice&(1<<bit) != 0 }
 			f, after := invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}
 			name := "invoices"
-			for _, one := range filters {
-				one.set(&f)
-				name += " " + one.name
+			for _, filter := range filters {
+				filter.set(&f)
+				name += " " + filter.name
 			}
 			if isChosen(0) {
 				f.From, name = noon.Add(-time.Hour), name+" from"
@@ -128,14 +128,14 @@ func filteredInvoices(page int) (lists []filtered) {
 			if len(filters) == 0 {
 				lists = append(lists, filtered{name, "invoices_by_age", storage.InvoicesStatements(f, after, page, 0), false})
 			}
-			for driver, one := range filters[:storage.Drivers(f)] {
-				index, sorts := one.index, one.name == "transaction" || one.name == "address"
+			for driver, filter := range filters[:storage.Drivers(f)] {
+				index, sorts := filter.index, filter.name == "transaction" || filter.name == "address"
 				if index == "invoice_flags_by_age" && f.Status != "" {
 					index = "invoice_flags_by_status"
 				}
-				lists = append(lists, filtered{name + " by " + one.name, index, storage.InvoicesStatements(f, after, page, driver), sorts})
+				lists = append(lists, filtered{name + " by " + filter.name, index, storage.InvoicesStatements(f, after, page, driver), sorts})
 				if !sorts {
-					lists = append(lists, filtered{"end of " + name + " by " + one.name, index, storage.SearchEndStatements(f, after, driver), false})
+					lists = append(lists, filtered{"end of " + name + " by " + filter.name, index, storage.SearchEndStatements(f, after, driver), false})
 				}
 			}
 		}

@@ -31,9 +31,9 @@ func (r invoiceRow) flags() ([]string, error) {
 }
 
 // saveFlags writes the flags and the status of an invoice if they changed, and updates the tallies. For
-// a new invoice, before has only the status Created. Most changes write nothing. On PostgreSQL the rows of
-// tallies are locked last in a transaction, before only those of day_sum_zones and day_sums, and in one order, so that no two
-// transactions wait for each other.
+// a new invoice, before has only the status Created. Most changes write nothing. On PostgreSQL a transaction locks the
+// rows of tallies in the order of updateTallies and, after them, only rows of day_sum_zones, day_sums and the audit log, so
+// that no two transactions wait for each other.
 func saveFlags(ctx context.Context, q querier, before, after invoiceRow) error {
 	if before.status == after.status && before.exceptions == after.exceptions && before.accepted == after.accepted && before.decided == after.decided && before.refundAsked == after.refundAsked {
 		return nil

@@ -55,15 +55,15 @@ func findKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID stri
 	return id.V, nil
 }
 
-// keepKey stores the invoice that was made with a claimed key.
-func keepKey(ctx context.Context, q querier, c invoice.Creation, invoiceID string) error {
+// saveKey stores the invoice that was made with a claimed key.
+func saveKey(ctx context.Context, q querier, c invoice.Creation, invoiceID string) error {
 	if c.Key.IsZero() {
 		return nil
 	}
 	_, err := q.ExecContext(ctx, "UPDATE idempotency SET invoice_id = $4 WHERE merchant_id = $1 AND namespace = $2 AND key = $3",
 		c.MerchantID, c.Key.Namespace, c.Key.Value, invoiceID)
 	if err != nil {
-		return fmt.Errorf("keep idempotency key: %w", err)
+		return fmt.Errorf("write idempotency key: %w", err)
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (cr
 	if err := s.insert(ctx, q, c, inv, record, position); err != nil {
 		return created{}, err
 	}
-	return created{asRead(inv), record.shared}, s.keepUnpaidPlaces(ctx, q, c, inv.ID)
+	return created{asRead(inv), record.shared}, s.addUnpaidPlaces(ctx, q, c, inv.ID)
 }
 
 // insert writes a new invoice with all its rows.
@@ -117,16 +117,16 @@ func (s *Storage) insert(ctx context.Context, q querier, c invoice.Creation, inv
 	if err := saveSpends(ctx, q, nil, inv); err != nil {
 		return err
 	}
-	if err := keepKey(ctx, q, c, inv.ID); err != nil {
+	if err := saveKey(ctx, q, c, inv.ID); err != nil {
 		return err
 	}
-	if err := keepOrder(ctx, q, c.Order, inv.ID); err != nil {
+	if err := saveOrder(ctx, q, c.Order, inv.ID); err != nil {
 		return err
 	}
 	if err := addLinkUse(ctx, q, c.Link, r.row); err != nil {
 		return err
 	}
-	if err := keepEvidence(ctx, q, c); err != nil {
+	if err := saveEvidence(ctx, q, c.EvidenceName, c.Evidence); err != nil {
 		return err
 	}
 	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil {

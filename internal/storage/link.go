@@ -124,7 +124,7 @@ func addLinkUse(ctx context.Context, q querier, l invoice.LinkUse, inv invoiceRo
 	}
 	_, err := q.ExecContext(ctx, "INSERT INTO link_uses (slug, invoice_id) VALUES ($1, $2)", l.Slug, inv.id)
 	if err != nil {
-		return fmt.Errorf("keep use of link: %w", err)
+		return fmt.Errorf("write use of link: %w", err)
 	}
 	return addToLinkUses(ctx, q, l.Slug, inv, 1)
 }
@@ -221,7 +221,7 @@ func readLinkColumns(row scanner) (merchant.Link, error) { return readLink(row) 
 
 // OrderedInvoice implements invoice.Storage.
 func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice.Invoice, error) {
-	id, err := answer(ctx, s.read, func(ctx context.Context, q querier) (string, error) { return invoiceOf(ctx, q, o) })
+	id, err := answer(ctx, s.read, func(ctx context.Context, q querier) (string, error) { return orderedInvoiceID(ctx, q, o) })
 	if err == nil && id == "" {
 		err = invoice.ErrNotFound
 	}
@@ -231,9 +231,9 @@ func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice
 	return s.Invoice(ctx, id)
 }
 
-// invoiceOf returns the invoice that an order leads to: one that is paid at the order's price,
-// otherwise one that is paid, otherwise the newest; "" if there is none.
-func invoiceOf(ctx context.Context, q querier, o invoice.Order) (id string, err error) {
+// orderedInvoiceID returns the ID of the invoice that an order leads to: an invoice that is paid at the order's
+// price, otherwise another paid invoice, otherwise the newest invoice; "" if there is none.
+func orderedInvoiceID(ctx context.Context, q querier, o invoice.Order) (id string, err error) {
 	err = q.QueryRowContext(ctx, `
 		SELECT o.invoice_id FROM link_orders o JOIN invoices i ON i.id = o.invoice_id
 		WHERE o.key_id = $1 AND o.order_id = $2
@@ -254,15 +254,15 @@ func findOrder(ctx context.Context, q querier, o invoice.Order) (invoiceID strin
 	if o.IsZero() {
 		return "", nil
 	}
-	latest, err := invoiceOf(ctx, q, o)
+	latest, err := orderedInvoiceID(ctx, q, o)
 	if err != nil || latest == o.After {
 		return "", err
 	}
 	return latest, nil
 }
 
-// keepOrder stores an order's new invoice. The caller has locked the merchant's feed.
-func keepOrder(ctx context.Context, q querier, o invoice.Order, invoiceID string) error {
+// saveOrder stores an order's new invoice. The caller has locked the merchant's feed.
+func saveOrder(ctx context.Context, q querier, o invoice.Order, invoiceID string) error {
 	if o.IsZero() {
 		return nil
 	}
@@ -270,7 +270,7 @@ func keepOrder(ctx context.Context, q querier, o invoice.Order, invoiceID string
 		INSERT INTO link_orders (key_id, order_id, number, invoice_id)
 		SELECT $1, $2, COALESCE(MAX(number), 0) + 1, $3 FROM link_orders WHERE key_id = $1 AND order_id = $2`, o.KeyID, o.ID, invoiceID)
 	if err != nil {
-		return fmt.Errorf("keep order of a link: %w", err)
+		return fmt.Errorf("write order of a link: %w", err)
 	}
 	return nil
 }

@@ -113,24 +113,24 @@ func newListing(f invoice.Filter, after invoice.Position, limit, driver int) lis
 	if driver >= 0 && all[driver].from == fromFlags {
 		return flaggedListing(f, all, driver, args, bounds(f, after, "invoice_id")...)
 	}
-	filters, merchant := bounds(f, after, "id"), "merchant_id = $1"
+	filters, merchantCondition := bounds(f, after, "id"), "merchant_id = $1"
 	for i, s := range all {
 		switch {
 		case i != driver:
 			filters = append(filters, s.filtering())
 		case s.from == fromParts:
-			merchant = "merchant_id || '' = $1" // so that no index of the list is searched
+			merchantCondition = "merchant_id || '' = $1" // so that no index of the list is searched
 			fallthrough
 		default:
 			filters = append(filters, filterIf(true, s.condition, s.values...))
 		}
 	}
 	where, args := conditions(args, filters...)
-	return listing{" FROM invoices WHERE " + merchant + " AND mode = $2" + where + " ORDER BY created_at DESC, id DESC LIMIT $3", args}
+	return listing{" FROM invoices WHERE " + merchantCondition + " AND mode = $2" + where + " ORDER BY created_at DESC, id DESC LIMIT $3", args}
 }
 
 // flaggedListing returns the listing of a filter that a flag drives. The flags have the status and the time of
-// the invoice, so that other filters are the only reason to read the invoice.
+// the invoice, so the invoice is read only if there are other filters.
 func flaggedListing(f invoice.Filter, selectors []selector, driver int, args []any, bounds ...filter) listing {
 	flags, args := conditions(args, append(bounds,
 		filterIf(true, selectors[driver].condition, selectors[driver].values...),

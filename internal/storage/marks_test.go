@@ -327,7 +327,7 @@ func TestIndexes_are_not_skipped_after_a_failed_commit(t *testing.T) {
 func TestMarks_of_another_server_are_kept(t *testing.T) {
 	t.Parallel()
 	s := newMarkedDatabase(t, "sqlite")
-	openOne := func() *storage.Storage {
+	openServer := func() *storage.Storage {
 		t.Helper()
 		store, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
 		if err != nil {
@@ -336,7 +336,7 @@ func TestMarks_of_another_server_are_kept(t *testing.T) {
 		t.Cleanup(func() { store.Close() })
 		return store
 	}
-	first, second := openOne(), openOne()
+	first, second := openServer(), openServer()
 	for i := range 150 {
 		create(t, second, creation(fmt.Sprint("two", i), "shop"))
 	}

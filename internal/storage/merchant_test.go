@@ -186,8 +186,8 @@ func TestCreateWallet_leaves_one_active_wallet_concurrently(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if inForce, err := s.Wallets(t.Context(), "shop", merchant.Live); err != nil || len(inForce) != 1 {
-			t.Errorf("got %d active wallets, error %v, want 1", len(inForce), err)
+		if active, err := s.Wallets(t.Context(), "shop", merchant.Live); err != nil || len(active) != 1 {
+			t.Errorf("got %d active wallets, error %v, want 1", len(active), err)
 		}
 		if all := rows(t, url, "SELECT id FROM wallets"); len(all) != 16 {
 			t.Errorf("got wallets %q, want all 16 kept", all)
@@ -211,8 +211,8 @@ func TestRemoveWallet_keeps_the_wallet_listed(t *testing.T) {
 		if _, err := wallets.Remove(ctx, "shop", keys.ETH, ""); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("removed twice: got error %v, want %v", err, merchant.ErrNotFound)
 		}
-		if inForce, err := s.Wallets(ctx, "shop", merchant.Live); err != nil || len(inForce) != 0 {
-			t.Errorf("got active wallets %+v, error %v, want none", inForce, err)
+		if active, err := s.Wallets(ctx, "shop", merchant.Live); err != nil || len(active) != 0 {
+			t.Errorf("got active wallets %+v, error %v, want none", active, err)
 		}
 		all, err := s.AllWallets(ctx, "shop", merchant.Live)
 		if err != nil || len(all) != 2 || !all[0].ArchivedAt.Equal(later) || !all[1].ArchivedAt.Equal(end) {

@@ -14,8 +14,8 @@ import (
 	"chequer/internal/token"
 )
 
-// addEntries adds entries to the outbox. It writes messages in one order, so that no two transactions wait for each other on
-// PostgreSQL.
+// addEntries adds entries to the outbox. It writes messages in the order of their messageKey, so that no two transactions
+// wait for each other on PostgreSQL.
 func (s *Storage) addEntries(ctx context.Context, q querier, entries []notify.Entry, now time.Time) error {
 	entries = slices.Clone(entries)
 	slices.SortStableFunc(entries, func(a, b notify.Entry) int {

@@ -120,7 +120,7 @@ func TestKeyring_is_shared_by_processes(t *testing.T) {
 			}
 			b, err := second.Keys(t.Context())
 			if diff := cmp.Diff(a, b); err != nil || diff != "" {
-				t.Errorf("error %v (-one +two):\n%s", err, diff)
+				t.Errorf("error %v (-first +second):\n%s", err, diff)
 			}
 			return a
 		}

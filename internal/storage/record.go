@@ -43,17 +43,17 @@ func (r record) invoice() (*invoice.Invoice, error) {
 		transfer.Spends = r.spends[spender{t.network, t.tx}]
 		inv.Transfers = append(inv.Transfers, transfer)
 	}
-	for _, c := range r.sales {
-		s, err := c.sale()
+	for _, row := range r.sales {
+		sale, err := row.sale()
 		if err != nil {
-			return nil, unreadable(r.row.id, fmt.Errorf("sale of %s: %w", c.coin, err))
+			return nil, unreadable(r.row.id, fmt.Errorf("sale of %s: %w", row.coin, err))
 		}
-		inv.Sales = append(inv.Sales, s)
+		inv.Sales = append(inv.Sales, sale)
 	}
-	for _, c := range r.refunds {
-		refund, err := c.refund(r.row.fiat())
+	for _, row := range r.refunds {
+		refund, err := row.refund(r.row.fiat())
 		if err != nil {
-			return nil, unreadable(r.row.id, fmt.Errorf("refund %s: %w", c.id, err))
+			return nil, unreadable(r.row.id, fmt.Errorf("refund %s: %w", row.id, err))
 		}
 		inv.Refunds = append(inv.Refunds, refund)
 	}

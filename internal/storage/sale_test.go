@@ -95,8 +95,8 @@ func TestExchangeAccount_is_read_changed_and_archived(t *testing.T) {
 func TestSales_are_written_once(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		create(t, s, creation("a", "shop"))
-		c := newSale("BTC")
-		if err := paidWith(t, s, "a", c); err != nil {
+		bitcoin := newSale("BTC")
+		if err := paidWith(t, s, "a", bitcoin); err != nil {
 			t.Fatal(err)
 		}
 		if err := paidWith(t, s, "a", newSale("BTC")); err == nil {
@@ -119,8 +119,8 @@ func TestSales_are_written_once(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Begin(invoice.SaleOrder{
-			Number: 1, ID: "id", AccountID: "x1", Exchange: "kraken", Amount: c.Amount, Limit: c.Lowest, Before: money.MustParse("1.5", c.Amount.Currency()),
+		if err := bitcoin.Begin(invoice.SaleOrder{
+			Number: 1, ID: "id", AccountID: "x1", Exchange: "kraken", Amount: bitcoin.Amount, Limit: bitcoin.Lowest, Before: money.MustParse("1.5", bitcoin.Amount.Currency()),
 			SentAt: noon, Deadline: noon.Add(10 * time.Second), WindowEnd: noon.Add(70 * time.Second), Lookups: 1,
 		}); err != nil {
 			t.Fatal(err)
@@ -129,7 +129,7 @@ func TestSales_are_written_once(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]invoice.Sale{c}, inv.Sales, same); diff != "" {
+		if diff := cmp.Diff([]invoice.Sale{bitcoin}, inv.Sales, same); diff != "" {
 			t.Errorf("read (-want +got):\n%s", diff)
 		}
 		listed, _, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}, 10)

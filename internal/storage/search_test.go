@@ -68,8 +68,8 @@ func TestSummaries_examine_few_invoices(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, one := range page {
-					got = append(got, one.ID)
+				for _, summary := range page {
+					got = append(got, summary.ID)
 				}
 				if n := passed(all, after, more); len(f.OrderID+f.PaidAsset+string(f.Exception)) > 0 && more != (invoice.Position{}) && len(page) < limit && n < examined {
 					t.Errorf("%s: a page with %d of %d rows passes %d invoices, want at least %d", name, len(page), limit, n, examined)

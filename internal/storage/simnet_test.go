@@ -27,7 +27,7 @@ func tx(id string, height int64) simnet.Tx {
 
 func TestSimnet_is_read_back_after_a_change(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		tip := func(want int64) {
+		checkTip := func(want int64) {
 			t.Helper()
 			if got, err := s.SimnetTip(t.Context()); err != nil || got != want {
 				t.Errorf("tip: got %d, %v, want %d", got, err, want)
@@ -50,14 +50,14 @@ func TestSimnet_is_read_back_after_a_change(t *testing.T) {
 				t.Errorf("chain above %d: error %v (-want +got):\n%s", above, err, diff)
 			}
 		}
-		tip(-1)
+		checkTip(-1)
 		check(-1, simnet.Chain{})
 
 		update(-1, func(c *simnet.Chain) {
 			c.Blocks = []simnet.Block{block(0, "b0"), block(1, "b1"), block(2, "b2")}
 			c.Txs = []simnet.Tx{tx("deep", 0), tx("high", 2), tx("waiting", -1)}
 		})
-		tip(2)
+		checkTip(2)
 		check(-1, simnet.Chain{
 			Blocks: []simnet.Block{block(0, "b0"), block(1, "b1"), block(2, "b2")},
 			Txs:    []simnet.Tx{tx("deep", 0), tx("high", 2), tx("waiting", -1)},
@@ -75,7 +75,7 @@ func TestSimnet_is_read_back_after_a_change(t *testing.T) {
 			waiting.ReplacedBy = "other"
 			c.Txs = []simnet.Tx{high, waiting, tx("other", 1)}
 		})
-		tip(1)
+		checkTip(1)
 		check(-1, simnet.Chain{
 			Blocks: []simnet.Block{block(0, "b0"), block(1, "c1")},
 			Txs:    []simnet.Tx{tx("deep", 0), tx("high", -1), tx("other", 1)},
@@ -91,7 +91,7 @@ func TestSimnet_is_read_back_after_a_change(t *testing.T) {
 		if !errors.Is(err, broke) {
 			t.Errorf("failed change: got error %v", err)
 		}
-		tip(1)
+		checkTip(1)
 	})
 }
 

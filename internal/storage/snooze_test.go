@@ -63,22 +63,22 @@ func TestSnooze(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		inv, other := newCase(t, s, "a"), newCase(t, s, "b")
 		until := noon.Add(24 * time.Hour)
-		z := casework.Snooze{InvoiceID: "a", MerchantID: "shop", Mode: invoice.Live, Until: until, By: "Tove"}
-		foreign := z
+		snooze := casework.Snooze{InvoiceID: "a", MerchantID: "shop", Mode: invoice.Live, Until: until, By: "Tove"}
+		foreign := snooze
 		foreign.MerchantID = "bakery"
 		for _, wrong := range []struct {
-			z    casework.Snooze
-			seen int64
-			want error
-		}{{z, inv.Version - 1, invoice.ErrStale}, {foreign, inv.Version, invoice.ErrNotFound}, {casework.Snooze{InvoiceID: "no", MerchantID: "shop"}, 1, invoice.ErrNotFound}} {
-			if err := s.Snooze(t.Context(), wrong.z, wrong.seen); !errors.Is(err, wrong.want) {
+			snooze casework.Snooze
+			seen   int64
+			want   error
+		}{{snooze, inv.Version - 1, invoice.ErrStale}, {foreign, inv.Version, invoice.ErrNotFound}, {casework.Snooze{InvoiceID: "no", MerchantID: "shop"}, 1, invoice.ErrNotFound}} {
+			if err := s.Snooze(t.Context(), wrong.snooze, wrong.seen); !errors.Is(err, wrong.want) {
 				t.Errorf("got %v, want %v", err, wrong.want)
 			}
 		}
-		earlier := z
+		earlier := snooze
 		earlier.Until = noon.Add(time.Hour)
-		for _, z := range []casework.Snooze{earlier, z} {
-			if err := s.Snooze(t.Context(), z, inv.Version); err != nil {
+		for _, snooze := range []casework.Snooze{earlier, snooze} {
+			if err := s.Snooze(t.Context(), snooze, inv.Version); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -89,10 +89,10 @@ func TestSnooze(t *testing.T) {
 			t.Errorf("after the snooze %q are open", got)
 		}
 		list, err := s.Snoozed(t.Context(), "shop", invoice.Live, noon, 10)
-		if err != nil || len(list) != 1 || !cmp.Equal(list[0].Snooze, z) || list[0].Summary.ID != "a" {
+		if err != nil || len(list) != 1 || !cmp.Equal(list[0].Snooze, snooze) || list[0].Summary.ID != "a" {
 			t.Errorf("snoozed invoices: %+v, error %v", list, err)
 		}
-		if got, err := s.FindSnooze(t.Context(), "a"); err != nil || !cmp.Equal(got, z) {
+		if got, err := s.FindSnooze(t.Context(), "a"); err != nil || !cmp.Equal(got, snooze) {
 			t.Errorf("snooze of a: %+v, error %v", got, err)
 		}
 		if got, err := s.FindSnooze(t.Context(), other.ID); err != nil || got != (casework.Snooze{}) {

@@ -28,7 +28,8 @@ func tallyRows(status string, flags []string) (rows []tallyRow) {
 	return rows
 }
 
-// updateTallies counts an invoice that moved from some rows of tallies to others.
+// updateTallies counts an invoice that moved from some rows of tallies to others. It writes the rows in the order of
+// their status and flag.
 func updateTallies(ctx context.Context, q querier, inv invoiceRow, from, to []tallyRow) error {
 	changes := map[tallyRow]int64{}
 	for _, r := range from {

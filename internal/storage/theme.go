@@ -17,7 +17,7 @@ import (
 const keptThemes = 8
 
 // SetTheme implements merchant.ThemeStorage.
-func (s *Storage) SetTheme(ctx context.Context, merchantID, replaces string, l theme.Theme, at time.Time) error {
+func (s *Storage) SetTheme(ctx context.Context, merchantID, replaces string, t theme.Theme, at time.Time) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		if err := s.lockMerchant(ctx, q, merchantID); err != nil {
 			return err
@@ -32,8 +32,8 @@ func (s *Storage) SetTheme(ctx context.Context, merchantID, replaces string, l t
 		_, err = q.ExecContext(ctx, `
 			INSERT INTO looks (merchant_id, number, hash, name, accent, line, support, terms, stay, logo_type, logo, created_at)
 			VALUES ($1, (SELECT COALESCE(MAX(number), 0) + 1 FROM looks WHERE merchant_id = $1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-			merchantID, l.Hash(), l.Name, l.Accent, l.Line, l.Support, l.Terms, l.Stay, l.Logo.Type,
-			base64.StdEncoding.EncodeToString(l.Logo.Body), at.UnixMilli())
+			merchantID, t.Hash(), t.Name, t.Accent, t.Line, t.Support, t.Terms, t.Stay, t.Logo.Type,
+			base64.StdEncoding.EncodeToString(t.Logo.Body), at.UnixMilli())
 		if err != nil {
 			return fmt.Errorf("write theme: %w", err)
 		}
@@ -43,7 +43,7 @@ func (s *Storage) SetTheme(ctx context.Context, merchantID, replaces string, l t
 		if err != nil {
 			return fmt.Errorf("delete old themes: %w", err)
 		}
-		return s.record(ctx, q, audit.Change{MerchantID: merchantID, Action: "theme.changed", Subject: merchantID}.Diff(themeFields(before), themeFields(l)))
+		return s.record(ctx, q, audit.Change{MerchantID: merchantID, Action: "theme.changed", Subject: merchantID}.Diff(themeFields(before), themeFields(t)))
 	})
 }
 
@@ -54,8 +54,8 @@ const selectTheme = `
 
 // Theme implements merchant.ThemeStorage.
 func (s *Storage) Theme(ctx context.Context, merchantID string) (theme.Theme, error) {
-	l, err := readOne(ctx, s, readTheme, selectTheme, merchantID)
-	return l, merchantNotFound(err, "read theme")
+	t, err := readOne(ctx, s, readTheme, selectTheme, merchantID)
+	return t, merchantNotFound(err, "read theme")
 }
 
 // ThemeByHash implements merchant.ThemeStorage.
@@ -64,17 +64,17 @@ func (s *Storage) ThemeByHash(ctx context.Context, merchantID, hash string) (the
 	if merchantID != "" {
 		query, args = query+" AND merchant_id = $2", append(args, merchantID)
 	}
-	l, err := readOne(ctx, s, readTheme, query+" LIMIT 1", args...)
-	return l, merchantNotFound(err, "read theme")
+	t, err := readOne(ctx, s, readTheme, query+" LIMIT 1", args...)
+	return t, merchantNotFound(err, "read theme")
 }
 
-func readTheme(row scanner) (l theme.Theme, err error) {
+func readTheme(row scanner) (t theme.Theme, err error) {
 	var logo string
-	if err := row.Scan(&l.Name, &l.Accent, &l.Line, &l.Support, &l.Terms, &l.Stay, &l.Logo.Type, &logo); err != nil {
+	if err := row.Scan(&t.Name, &t.Accent, &t.Line, &t.Support, &t.Terms, &t.Stay, &t.Logo.Type, &logo); err != nil {
 		return theme.Theme{}, err
 	}
 	if logo != "" {
-		l.Logo.Body, err = base64.StdEncoding.DecodeString(logo)
+		t.Logo.Body, err = base64.StdEncoding.DecodeString(logo)
 	}
-	return l, err
+	return t, err
 }

@@ -31,8 +31,8 @@ func (s *Storage) checkUnpaidLimits(ctx context.Context, q querier, c invoice.Cr
 	return nil
 }
 
-// keepUnpaidPlaces stores that an invoice counts towards the limits of its creation.
-func (s *Storage) keepUnpaidPlaces(ctx context.Context, q querier, c invoice.Creation, invoiceID string) error {
+// addUnpaidPlaces stores that an invoice counts towards the limits of its creation.
+func (s *Storage) addUnpaidPlaces(ctx context.Context, q querier, c invoice.Creation, invoiceID string) error {
 	for _, limit := range c.UnpaidLimits {
 		_, err := q.ExecContext(ctx, `
 			INSERT INTO unpaid_places (merchant_id, mode, caller_group, created_at, invoice_id) VALUES ($1, $2, $3, $4, $5)`,

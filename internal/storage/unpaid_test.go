@@ -29,7 +29,7 @@ func TestCreateInvoice_respects_limits_of_unpaid_invoices(t *testing.T) {
 		create(t, s, limitedCreation("a", "shop", "live", noon, perGroup, perMerchant))
 		create(t, s, limitedCreation("b", "shop", "live", noon, perGroup, perMerchant))
 		if places := rows(t, url, "SELECT caller_group FROM unpaid_places"); slices.ContainsFunc(places, func(p string) bool { return strings.Contains(p, "2001") }) {
-			t.Errorf("the network is stored in the clear: %q", places)
+			t.Errorf("the network is readable in the database: %q", places)
 		}
 		reason := func(c invoice.Creation) string {
 			_, _, err := s.CreateInvoice(t.Context(), c)
