@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/api"
+	"chequer/internal/httpapi"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 )
@@ -55,6 +56,9 @@ var domainProblems = []struct {
 	err     error
 	problem *problem
 }{
+	{httpapi.ErrTooLarge, errTooLarge},
+	{httpapi.ErrCompressed, errCompressed},
+	{httpapi.ErrUnreadable, errUnreadable},
 	{invoice.ErrNotFound, errNoInvoice},
 	{invoice.ErrConflict, &problem{status: http.StatusConflict, code: "idempotency_conflict", message: "The idempotency key was used with another request"}},
 	{invoice.ErrLinkUsed, errLinkUsed},

@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"chequer/internal/api"
+	"chequer/internal/httpapi"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
-	"chequer/internal/server"
 )
 
 // goldenText formats an answer: its status, every header, and the unchanged body.
@@ -155,7 +155,7 @@ var mistakes = []mistake{
 		return f.serve(r)
 	}},
 	{"too many calls of an address", func(f *fixture) *http.Response {
-		f.limit(server.Limits{PerAddress: 1})
+		f.limit(httpapi.Limits{PerAddress: 1})
 		for range 2 {
 			f.send(create(message{}))
 		}
@@ -176,7 +176,7 @@ var mistakes = []mistake{
 	}},
 	sent("no scope", create(message{key: "read"})),
 	{"too many calls of a key", func(f *fixture) *http.Response {
-		f.limit(server.Limits{PerKey: 1})
+		f.limit(httpapi.Limits{PerKey: 1})
 		for range 5 {
 			f.send(create(message{key: "all"}))
 		}

@@ -45,7 +45,7 @@ func fingerprint(value string) string {
 }
 
 func keyFields(k merchant.Key) audit.Fields {
-	return fields("label", k.Label, "mode", string(k.Mode), "scopes", joined(k.Scopes))
+	return fields("label", k.Label, "mode", string(k.Mode), "scopes", joined(k.Scopes), "plugin", k.Plugin)
 }
 
 func walletFields(w merchant.Wallet) audit.Fields {
