@@ -54,17 +54,18 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 	follow := changes.New(changes.Config{Position: d.Storage.FeedPosition, Interval: deskInterval, Log: o.Log})
 	a.onShutdown = append(a.onShutdown, follow.Close)
 	merchants := d.desk(c, o, ready, current, follow)
-	all := routes(c.BasePath(), handlers{service, d.plugins(c, o), pages, merchants, readiness.Handler(ready)}, o.Log)
+	all := routes(c.BasePath(), handlers{service, d.plugins(c, o, created), pages, merchants, readiness.Handler(ready)}, o.Log)
 	return caller.DetectUntrusted(all, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
 }
 
 // plugins returns the handler of the API of shop plug-ins, with half of the rate limits of the other API.
-func (d *domain) plugins(c config.Config, o Options) http.Handler {
+func (d *domain) plugins(c config.Config, o Options, created chan<- string) http.Handler {
 	half := limits(c)
 	half.PerKey, half.PerAddress = (half.PerKey+1)/2, (half.PerAddress+1)/2
 	https := strings.HasPrefix(c.BaseURL, "https://")
 	return greenfield.New(greenfield.Config{
-		Invoices: d.invoices, Merchants: d.Merchants, Overrides: d.Settings.Overrides, BaseURL: c.BaseURL, BasePath: c.BasePath(),
+		Invoices: d.invoices, Merchants: d.Merchants, Data: d.Storage, Overrides: d.Settings.Overrides, Prices: d.Prices,
+		Worthless: c.Worthless(), Created: created, BaseURL: c.BaseURL, BasePath: c.BasePath(),
 		Protected: func(r *http.Request) bool { return caller.Protected(r, c.Proxies(), https) },
 		Limits:    half, Caller: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 	})

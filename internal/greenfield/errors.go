@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/httpapi"
+	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 )
 
@@ -64,11 +65,42 @@ var domainRefusals = []struct {
 	{httpapi.ErrTooLarge, errTooLarge},
 	{httpapi.ErrCompressed, errCompressed},
 	{httpapi.ErrUnreadable, errUnreadable},
+	{invoice.ErrNotFound, errNoInvoice},
+	{invoice.ErrNoWallet, &refusal{status: http.StatusServiceUnavailable, Code: "no-wallet", Message: "The shop has no wallet for any payment method yet", retry: 30}},
+	{invoice.ErrUnwatched, &refusal{status: http.StatusServiceUnavailable, Code: "no-network", Message: "This server watches no network of the payment methods", retry: 30}},
+	{invoice.ErrUnreached, &refusal{status: http.StatusServiceUnavailable, Code: "network-unreached", Message: "No network of the payment methods is reached at the moment", retry: 30}},
+	{invoice.ErrNoRate, &refusal{status: http.StatusServiceUnavailable, Code: "no-rate", Message: "There is no exchange rate for the payment methods at the moment", retry: 30}},
+	{invoice.ErrUnavailable, &refusal{status: http.StatusServiceUnavailable, Code: "unavailable", Message: "The server is temporarily unavailable", retry: 1}},
 	{context.Canceled, errInterrupted},
 	{context.DeadlineExceeded, errInterrupted},
 }
 
-// refusalOf returns the refusal for any error but a *fieldFault.
+// domainFaults are the errors of the domain that concern one field of a request.
+var domainFaults = []struct {
+	err   error
+	fault *fieldFault
+}{
+	{invoice.ErrNoMethod, &fieldFault{"checkout.paymentMethods", "The shop offers none of the payment methods"}},
+	{invoice.ErrTooLong, &fieldFault{"checkout.expirationMinutes", "No payment method holds its price for this time"}},
+}
+
+// faultOf returns the fault of a field of a request, if an error is one.
+func faultOf(err error) (*fieldFault, bool) {
+	if fault, ok := errors.AsType[*fieldFault](err); ok {
+		return fault, true
+	}
+	if small, ok := errors.AsType[*invoice.TooSmallError](err); ok {
+		return &fieldFault{"amount", "The " + small.Error() + " for the payment methods of the shop"}, true
+	}
+	for _, d := range domainFaults {
+		if errors.Is(err, d.err) {
+			return d.fault, true
+		}
+	}
+	return nil, false
+}
+
+// refusalOf returns the refusal for any error for which faultOf has no fault.
 func refusalOf(err error) *refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r
@@ -94,7 +126,7 @@ func (s *server) fail(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
-	if fault, ok := errors.AsType[*fieldFault](err); ok {
+	if fault, ok := faultOf(err); ok {
 		s.writeFailure(c, http.StatusUnprocessableEntity, []*fieldFault{fault})
 		return
 	}

@@ -76,7 +76,7 @@ func newFixture(t testing.TB, url string) *fixture {
 	})
 	f.watch()
 	f.config = greenfield.Config{
-		Invoices: f.invoices, Merchants: f.merchants, BaseURL: "https://pay.example/shop", BasePath: "/shop",
+		Invoices: f.invoices, Merchants: f.merchants, Data: f.storage, Prices: merchant.NewPrices(nil, "1000000"), BaseURL: "https://pay.example/shop", BasePath: "/shop",
 		Protected: func(*http.Request) bool { return true }, Now: f.clock.Now, Log: log,
 	}
 	f.handler = greenfield.New(f.config)

@@ -14,6 +14,7 @@ import (
 
 	"chequer/internal/httpapi"
 	"chequer/internal/invoice"
+	"chequer/internal/invoicing"
 	"chequer/internal/merchant"
 )
 
@@ -27,18 +28,31 @@ type Merchants interface {
 	AuthenticateToken(ctx context.Context, token string) (merchant.Key, error)
 	// UseKey records that a key was used.
 	UseKey(ctx context.Context, k merchant.Key) error
-	// Merchant reads a merchant.
-	Merchant(ctx context.Context, id string) (merchant.Merchant, error)
-	// Wallets lists a merchant's current wallets of a mode.
-	Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
+	invoicing.Merchants
+}
+
+// Data stores what plug-ins keep with invoices. It is safe for concurrent use.
+type Data interface {
+	// PluginData returns the data of those of the invoices that have any, by their identifiers.
+	PluginData(ctx context.Context, invoiceIDs ...string) (map[string]invoice.PluginData, error)
+	// SetPluginMetadata replaces the metadata of a merchant's invoice, or returns invoice.ErrNotFound.
+	SetPluginMetadata(ctx context.Context, merchantID, invoiceID string, metadata []byte) error
+	// SetPluginArchived archives a merchant's invoice, or returns invoice.ErrNotFound.
+	SetPluginArchived(ctx context.Context, merchantID, invoiceID string, at time.Time) error
 }
 
 // Config holds the dependencies and settings of the API.
 type Config struct {
 	Invoices  *invoice.Service
 	Merchants Merchants
+	Data      Data
 	// Overrides are the payment settings that merchants cannot change.
 	Overrides merchant.Overrides
+	// Prices are the prices that an invoice can have.
+	Prices merchant.Prices
+	// Worthless and Created are as in invoicing.Config.
+	Worthless bool
+	Created   chan<- string
 	// BaseURL is the public address, which may contain a path. Links start with it.
 	BaseURL string
 	// BasePath is the prefix of the paths of requests.
@@ -54,6 +68,7 @@ type Config struct {
 
 type server struct {
 	Config
+	creator   *invoicing.Service
 	keys      *httpapi.Buckets
 	addresses *httpapi.Buckets
 }
@@ -61,7 +76,10 @@ type server struct {
 // New returns the handler of every path below the base path that Owns reports.
 func New(c Config) http.Handler {
 	s := &server{
-		Config:    c,
+		Config: c,
+		creator: invoicing.New(invoicing.Config{
+			Invoices: c.Invoices, Merchants: c.Merchants, Overrides: c.Overrides, Worthless: c.Worthless, Created: c.Created,
+		}),
 		keys:      httpapi.NewBuckets(c.Limits.PerKey, 5*c.Limits.PerKey),
 		addresses: httpapi.NewBuckets(c.Limits.PerAddress, 2*c.Limits.PerAddress),
 	}
@@ -90,6 +108,7 @@ func (s *server) routes(g *echo.Group) {
 	g.GET("/server/info", s.authorized(s.serverInfo))
 	g.GET("/api-keys/current", s.authorized(s.currentKey))
 	s.storeRoutes(g)
+	s.invoiceRoutes(g)
 }
 
 // storeRoutes registers the routes of stores.
@@ -100,4 +119,19 @@ func (s *server) storeRoutes(g *echo.Group) {
 	g.GET("/stores/:store/payment-methods", s.authorized(s.listStoreMethods, viewer...))
 	g.GET("/stores/:store/payment-methods/OnChain", s.authorized(s.listChainMethods, viewer...))
 	g.GET("/stores/:store/payment-methods/LightningNetwork", s.authorized(s.listLightningMethods, viewer...))
+}
+
+// invoiceRoutes registers the routes of invoices. Those of one invoice exist without the store, too.
+func (s *server) invoiceRoutes(g *echo.Group) {
+	const list = "/stores/:store/invoices"
+	view, modify := merchant.ScopeViewInvoices, merchant.ScopeModifyInvoices
+	g.POST(list, s.authorized(s.createInvoice, merchant.ScopeCreateInvoice))
+	g.GET(list, s.authorized(s.listInvoices, view))
+	for _, one := range []string{list + "/:id", "/invoices/:id"} {
+		g.GET(one, s.authorized(s.readInvoice, view))
+		g.PUT(one, s.authorized(s.setMetadata, modify))
+		g.DELETE(one, s.authorized(s.archiveInvoice, modify))
+		g.GET(one+"/payment-methods", s.authorized(s.listInvoiceMethods, view))
+		g.POST(one+"/status", s.authorized(s.setStatus, modify))
+	}
 }

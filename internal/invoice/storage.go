@@ -67,6 +67,8 @@ type Creation struct {
 	UnpaidLimits []UnpaidLimit
 	// Evidence is the source data of the prices, stored once under EvidenceName; "" means none.
 	EvidenceName, Evidence string
+	// PluginMetadata is stored as the PluginData of the invoice; empty means none.
+	PluginMetadata []byte
 	// Build returns the new invoice. It allocates indexes of wallet keys with next. If it returns an
 	// error, no index is allocated.
 	Build func(next NextIndex) (*Invoice, error)

@@ -15,6 +15,7 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/httpapi"
 	"chequer/internal/invoice"
+	"chequer/internal/invoicing"
 	"chequer/internal/merchant"
 )
 
@@ -59,6 +60,8 @@ var domainProblems = []struct {
 	{httpapi.ErrTooLarge, errTooLarge},
 	{httpapi.ErrCompressed, errCompressed},
 	{httpapi.ErrUnreadable, errUnreadable},
+	{invoicing.ErrRunning, errRunning},
+	{invoice.ErrNonceUsed, errBadNonce},
 	{invoice.ErrNotFound, errNoInvoice},
 	{invoice.ErrConflict, &problem{status: http.StatusConflict, code: "idempotency_conflict", message: "The idempotency key was used with another request"}},
 	{invoice.ErrLinkUsed, errLinkUsed},

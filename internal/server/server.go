@@ -16,6 +16,7 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/httpapi"
 	"chequer/internal/invoice"
+	"chequer/internal/invoicing"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
 )
@@ -96,7 +97,7 @@ type Config struct {
 
 type server struct {
 	Config
-	running   running
+	creator   *invoicing.Service
 	keys      *httpapi.Buckets
 	addresses *httpapi.Buckets
 }
@@ -106,7 +107,10 @@ type server struct {
 // GET.
 func New(c Config) http.Handler {
 	s := &server{
-		Config:    c,
+		Config: c,
+		creator: invoicing.New(invoicing.Config{
+			Invoices: c.Invoices, Merchants: c.Merchants, Overrides: c.Overrides, Worthless: c.Worthless, Created: c.Created,
+		}),
 		keys:      httpapi.NewBuckets(c.Limits.PerKey, 5*c.Limits.PerKey),
 		addresses: httpapi.NewBuckets(c.Limits.PerAddress, 2*c.Limits.PerAddress),
 	}

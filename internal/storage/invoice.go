@@ -129,6 +129,9 @@ func (s *Storage) insert(ctx context.Context, q querier, c invoice.Creation, inv
 	if err := keepEvidence(ctx, q, c); err != nil {
 		return err
 	}
+	if err := keepPluginMetadata(ctx, q, c, inv.ID); err != nil {
+		return err
+	}
 	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil {
 		return err
 	}

@@ -9,9 +9,9 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/invoice"
+	"chequer/internal/invoicing"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
-	"chequer/internal/wire"
 	"chequer/views"
 	"chequer/views/desk"
 )
@@ -108,7 +108,7 @@ var sample = money.MustParse("100", money.EUR)
 // methodHint returns the reason why no payment method can be offered now; "" if one can.
 func (v *page) methodHint(ctx context.Context, wallets []merchant.Wallet) string {
 	err := v.Invoices.Creatable(ctx, invoice.CreateRequest{
-		MerchantID: v.Shop.ID, Mode: invoice.Live, ExpiresIn: 15 * time.Minute, Terms: invoice.Terms{Price: sample}, Wallets: wire.InvoiceWallets(wallets),
+		MerchantID: v.Shop.ID, Mode: invoice.Live, ExpiresIn: 15 * time.Minute, Terms: invoice.Terms{Price: sample}, Wallets: invoicing.Wallets(wallets),
 	})
 	switch {
 	case err == nil:
