@@ -74,6 +74,12 @@ type Creation struct {
 	Build func(next NextIndex) (*Invoice, error)
 }
 
+// PluginData is the data that a shop plug-in keeps with an invoice. The rules do not use it.
+type PluginData struct {
+	Metadata   []byte    // JSON as the plug-in sent it; empty = none
+	ArchivedAt time.Time // zero = not archived
+}
+
 // IdempotencyKey identifies a repeatable request of a merchant. Namespace is the kind of caller, so
 // that keys from the merchant's API calls and keys from shoppers' browsers never collide. The zero value
 // is no key.
