@@ -64,7 +64,7 @@ func (d *domain) plugins(c config.Config, o Options, created chan<- string) http
 	half.PerKey, half.PerAddress = (half.PerKey+1)/2, (half.PerAddress+1)/2
 	https := strings.HasPrefix(c.BaseURL, "https://")
 	return greenfield.New(greenfield.Config{
-		Invoices: d.invoices, Merchants: d.Merchants, Data: d.Storage, Overrides: d.Settings.Overrides, Prices: d.Prices,
+		Invoices: d.invoices, Merchants: d.Merchants, Data: d.Storage, Endpoints: d.Endpoints, Overrides: d.Settings.Overrides, Prices: d.Prices,
 		Worthless: c.Worthless(), Created: created, BaseURL: c.BaseURL, BasePath: c.BasePath(),
 		Protected: func(r *http.Request) bool { return caller.Protected(r, c.Proxies(), https) },
 		Limits:    half, Caller: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,

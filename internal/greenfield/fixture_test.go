@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"chequer/internal/chain/simnet"
 	"chequer/internal/clocktest"
 	"chequer/internal/greenfield"
+	"chequer/internal/guard"
 	"chequer/internal/invoice"
 	"chequer/internal/logtest"
 	"chequer/internal/merchant"
@@ -22,11 +25,15 @@ import (
 	"chequer/internal/storage/storagetest"
 	"chequer/internal/token"
 	"chequer/internal/watcher"
+	"chequer/internal/webhook"
 	"chequer/internal/wire"
 )
 
 // noon is the time at which the tests begin.
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+
+// loopback allows the networks of the receivers in these tests.
+var loopback = guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 
 // fixture is the API with real services, storage and watcher, and a simulated network. Its callers are on this machine.
 type fixture struct {
@@ -39,6 +46,8 @@ type fixture struct {
 	invoices  *invoice.Service
 	simnet    *simnet.Network
 	watcher   *watcher.Watcher
+	endpoints *merchant.Endpoints
+	worker    *webhook.Worker
 	shop      merchant.Merchant
 	token     string // of a key for test invoices, with every scope but that to settle
 	log       *logtest.Journal
@@ -69,14 +78,21 @@ func newFixture(t testing.TB, url string) *fixture {
 	}
 	f.invoices = invoice.NewService(invoice.Config{
 		Storage: f.storage, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {f.simnet}}, Rates: func() invoice.Rates { return fixed },
-		Now: f.clock.Now, NewID: func() string { return token.New(32) }, Encode: wire.Event, Log: log,
+		Now: f.clock.Now, NewID: func() string { return token.New(32) }, Encode: wire.Event, Messages: greenfield.Messages, Log: log,
+	})
+	f.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
+		Storage: f.storage, Check: loopback.Check, EncodeTest: wire.TestEvent, Now: f.clock.Now, Token: token.New,
+	})
+	f.worker = webhook.New(webhook.Config{
+		Storage: f.storage, Dialer: &guard.Dialer{Policy: loopback, Resolver: net.DefaultResolver},
+		Complete: greenfield.NewCompleter(f.storage, f.clock.Now).Complete, Now: f.clock.Now, Log: log,
 	})
 	f.watcher = watcher.New(watcher.Config{
 		Network: f.simnet, Storage: f.storage, Observer: f.invoices, Holder: "test", Every: time.Second, Now: f.clock.Now, Log: log,
 	})
 	f.watch()
 	f.config = greenfield.Config{
-		Invoices: f.invoices, Merchants: f.merchants, Data: f.storage, Prices: merchant.NewPrices(nil, "1000000"), BaseURL: "https://pay.example/shop", BasePath: "/shop",
+		Invoices: f.invoices, Merchants: f.merchants, Data: f.storage, Endpoints: f.endpoints, Prices: merchant.NewPrices(nil, "1000000"), BaseURL: "https://pay.example/shop", BasePath: "/shop",
 		Protected: func(*http.Request) bool { return true }, Now: f.clock.Now, Log: log,
 	}
 	f.handler = greenfield.New(f.config)

@@ -46,6 +46,7 @@ type Config struct {
 	Invoices  *invoice.Service
 	Merchants Merchants
 	Data      Data
+	Endpoints *merchant.Endpoints
 	// Overrides are the payment settings that merchants cannot change.
 	Overrides merchant.Overrides
 	// Prices are the prices that an invoice can have.
@@ -109,6 +110,7 @@ func (s *server) routes(g *echo.Group) {
 	g.GET("/api-keys/current", s.authorized(s.currentKey))
 	s.storeRoutes(g)
 	s.invoiceRoutes(g)
+	s.webhookRoutes(g)
 }
 
 // storeRoutes registers the routes of stores.

@@ -24,32 +24,37 @@ const (
 	marked      = "Marked"
 )
 
-// statusOf returns the status of an invoice as plug-ins read it, at a time on the real clock.
-func statusOf(inv *invoice.Invoice, e *invoice.Evaluation, now time.Time) (status, additional string) {
-	isCovered, wasPaid := isCovered(inv), inv.PaidCount > 0
-	switch inv.State.Status {
-	case invoice.Paid:
-		return settled, additionalOfPaid(inv)
-	case invoice.Declined:
-		return invalid, marked
-	case invoice.Pending:
-		if isCovered {
-			return processing, additionalOfPaid(inv)
-		}
-	}
+// statusName returns the status of an invoice as plug-ins read it.
+func statusName(inv *invoice.Invoice) string {
 	switch {
-	case wasPaid: // the money of a paid invoice disappeared
-		return invalid, none
-	case inv.State.Status == invoice.Expired && isPaidLate(inv, e, now):
-		return expired, paidLate
-	case inv.State.Status == invoice.Expired && !inv.State.Paid.IsZero():
-		return expired, paidPartial
+	case inv.State.Status == invoice.Paid:
+		return settled
+	case inv.State.Status == invoice.Declined:
+		return invalid
+	case isCovered(inv):
+		return processing
+	case inv.PaidCount > 0: // the money of a paid invoice disappeared
+		return invalid
 	case inv.State.Status == invoice.Expired:
-		return expired, none
-	case !inv.State.Paid.IsZero():
-		return statusNew, paidPartial
+		return expired
 	}
-	return statusNew, none
+	return statusNew
+}
+
+// statusOf returns the status of an invoice and its additional status, at a time on the real clock.
+func statusOf(inv *invoice.Invoice, e *invoice.Evaluation, now time.Time) (status, additional string) {
+	status = statusName(inv)
+	switch {
+	case status == settled, status == processing:
+		return status, additionalOfPaid(inv)
+	case inv.State.Status == invoice.Declined:
+		return status, marked
+	case status == expired && isPaidLate(inv, e, now):
+		return status, paidLate
+	case status != invalid && !inv.State.Paid.IsZero():
+		return status, paidPartial
+	}
+	return status, none
 }
 
 // isCovered reports whether the payments that count cover the price, confirmed or not.

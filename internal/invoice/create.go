@@ -176,6 +176,7 @@ func (s *Service) build(id string, now time.Time, request CreateRequest, priced 
 	s.coverAll(inv, progress)
 	inv.State = inv.Evaluate()
 	inv.Events = []Event{s.event(inv, EventCreated, now)}
+	inv.Messages = s.messagesOf(nil, inv, now)
 	return inv, nil
 }
 

@@ -139,13 +139,15 @@ func hashOfToken(token string) string {
 // IsPlugin reports whether the key is a bearer token of a plug-in, which signs no requests.
 func (k Key) IsPlugin() bool { return k.Plugin != "" }
 
-// StoreID returns the identifier by which plug-ins name the shop of the key: each shop has one for live and one for test
-// invoices.
-func (k Key) StoreID() string {
-	if k.Mode == Test {
-		return testStorePrefix + k.MerchantID
+// StoreID returns the identifier by which plug-ins name the shop of the key in its mode.
+func (k Key) StoreID() string { return StoreID(k.MerchantID, k.Mode) }
+
+// StoreID returns the identifier by which plug-ins name a shop: each shop has one for live and one for test invoices.
+func StoreID(merchantID string, mode Mode) string {
+	if mode == Test {
+		return testStorePrefix + merchantID
 	}
-	return k.MerchantID
+	return merchantID
 }
 
 // testStorePrefix begins no ID of a merchant.
