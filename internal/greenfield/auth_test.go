@@ -2,6 +2,7 @@ package greenfield_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -57,7 +58,7 @@ func TestAuthentication(t *testing.T) {
 			}
 		}
 		// A key of a plug-in does not sign requests of the other API.
-		if _, err := f.merchants.Authenticate(t.Context(), f.token[:32]); err != merchant.ErrNotFound {
+		if _, err := f.merchants.Authenticate(t.Context(), f.token[:32]); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("Authenticate: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -342,10 +343,10 @@ func TestWebhook_is_not_changed_as_an_endpoint(t *testing.T) {
 	f := newFixture(t, storageFile(t))
 	_, hook := newReceiver(t, f)
 	address := "http://127.0.0.1:1/"
-	if _, err := f.endpoints.Change(t.Context(), f.shop.ID, hook.ID, merchant.EndpointChange{URL: &address}); err != merchant.ErrState {
+	if _, err := f.endpoints.Change(t.Context(), f.shop.ID, hook.ID, merchant.EndpointChange{URL: &address}); !errors.Is(err, merchant.ErrState) {
 		t.Errorf("Change: got error %v, want %v", err, merchant.ErrState)
 	}
-	if _, err := f.endpoints.Rotate(t.Context(), f.shop.ID, hook.ID); err != merchant.ErrState {
+	if _, err := f.endpoints.Rotate(t.Context(), f.shop.ID, hook.ID); !errors.Is(err, merchant.ErrState) {
 		t.Errorf("Rotate: got error %v, want %v", err, merchant.ErrState)
 	}
 }
