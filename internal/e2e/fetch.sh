@@ -11,7 +11,7 @@
 #   btcd        a Bitcoin node                                                   (internal/chain/bitcoin/bitcointest)
 #   anvil       an Ethereum node                                                 (internal/chain/ethereum/ethereumtest)
 #   geth        another Ethereum node; nightly only: "fetch.sh nightly"           (internal/chain/ethereum/ethereumtest)
-#   php-cli     the examples in PHP                                              (internal/server, internal/e2e)
+#   php-cli     the examples in PHP, with curl, bcmath and mbstring              (internal/server, internal/e2e)
 #   python3     the examples in Python                                           (internal/server, internal/e2e)
 #   nodejs      the examples in JavaScript                                       (internal/server, internal/e2e)
 #   openssl     signatures made by another program                               (internal/server, internal/webhook, internal/e2e)
@@ -24,13 +24,16 @@
 set -uo pipefail
 
 packages() { # installed with apt-get, which needs root
-	local missing=()
+	local missing=() module
 	command -v chromium >/dev/null || missing+=(chromium)
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing+=(postgresql)
 	command -v firefox-esr >/dev/null || missing+=(firefox-esr)
 	command -v pgbouncer >/dev/null || missing+=(pgbouncer)
 	command -v litecoind >/dev/null || missing+=(litecoind)
 	command -v php >/dev/null || missing+=(php-cli)
+	for module in curl bcmath mbstring; do
+		php -m 2>/dev/null | grep -qx "$module" || missing+=("php-$module")
+	done
 	command -v python3 >/dev/null || missing+=(python3)
 	command -v node >/dev/null || missing+=(nodejs)
 	command -v openssl >/dev/null || missing+=(openssl)

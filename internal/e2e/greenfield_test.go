@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,11 +51,11 @@ func newPluginToken(t *testing.T, c config.Config, plugin string) string {
 	return token
 }
 
-// pluginReceiver receives the messages to a plug-in with a secret, as pairs of an invoice and a type. The test fails if a
-// signature is wrong.
-func pluginReceiver(t *testing.T, secret string) (address string, messages <-chan [2]string) {
+// pluginReceiver receives the messages to a plug-in with a secret, as their types. The test fails if a signature is
+// wrong.
+func pluginReceiver(t *testing.T, secret string) (address string, types <-chan string) {
 	t.Helper()
-	received := make(chan [2]string, 100)
+	received := make(chan string, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -65,88 +66,128 @@ func pluginReceiver(t *testing.T, secret string) (address string, messages <-cha
 		if got := r.Header.Get("BTCPay-Sig"); got != "sha256="+hex.EncodeToString(mac.Sum(nil)) {
 			t.Errorf("wrong signature %q", got)
 		}
-		var m struct{ Type, InvoiceID string }
+		var m struct{ Type string }
 		if err := json.Unmarshal(body, &m); err != nil {
 			t.Errorf("%v: %s", err, body)
 		}
-		received <- [2]string{m.InvoiceID, m.Type}
+		received <- m.Type
 	}))
 	t.Cleanup(server.Close)
 	return server.URL, received
 }
 
-// The published client of BTCPay Server's API sells with the whole program, on both engines.
-func TestGreenfield_client(t *testing.T) {
-	for name, newDatabase := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
-		t.Run(name, func(t *testing.T) {
-			programtest.RequireProgram(t, "node")
-			modules := filepath.Join(filepath.Dir(filepath.Dir(programtest.Fetched("greenfield"))), "greenfield", "node_modules")
-			if _, err := os.Stat(filepath.Join(filepath.Dir(modules), "complete")); err != nil {
-				programtest.SkipUnlessCI(t, "btcpay-greenfield-node-client is not installed (internal/e2e/fetch.sh): %v", err)
-			}
-			c := settings(t, allowLoopback, "CHEQUER_DATABASE_URL="+newDatabase(t))
-			p := start(t, c, app.Options{Demo: true})
-			receiver, messages := pluginReceiver(t, "a secret of the shop")
-			command := exec.CommandContext(t.Context(), "node", "testdata/greenfield/life.cjs")
-			command.Env = append(os.Environ(), "NODE_PATH="+modules, "SERVER="+p.url, "TOKEN="+newPluginToken(t, c, "medusa"), "RECEIVER="+receiver, "SECRET=a secret of the shop")
-			command.Stderr = os.Stderr
-			input, err := command.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			output, err := command.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := command.Start(); err != nil {
-				t.Fatal(err)
-			}
-			want := []string{
-				"connected test-m_first true", "server 2.0.0+chequer.1 true", "stores 1 true", "webhook true 1", "created 12.50 4711 true true",
-				"part New PaidPartial", "seen Processing None", "paid Settled None", "methods 1 BTC 2 Settled+Settled", "over Settled PaidOver",
-				"late Expired PaidLate", "declined Invalid Marked", "changed x", "listed 3", "foreign 403 missing-permission", "unknown 404 invoice-not-found",
-			}
-			lines := bufio.NewScanner(output)
-			var got []string
-			for len(got) < len(want) && lines.Scan() {
-				got = append(got, lines.Text())
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			// Every message arrives once. That about the part arrives with the one that completes the price.
-			wantTypes := []string{
-				"InvoiceCreated", "InvoiceReceivedPayment", "InvoiceReceivedPayment", "InvoiceProcessing", "InvoicePaymentSettled", "InvoicePaymentSettled", "InvoiceSettled",
-				"InvoiceCreated", "InvoiceReceivedPayment", "InvoiceProcessing", "InvoicePaymentSettled", "InvoiceSettled",
-				"InvoiceCreated", "InvoiceExpired", "InvoiceReceivedPayment", "InvoicePaymentSettled",
-				"InvoiceCreated", "InvoiceInvalid",
-			}
-			var types []string
-			for len(types) < len(wantTypes) {
-				select {
-				case m := <-messages:
-					types = append(types, m[1])
-				case <-time.After(20 * time.Second):
-					t.Fatalf("received %q, want %d messages", types, len(wantTypes))
-				}
-			}
-			slices.Sort(types)
-			slices.Sort(wantTypes)
-			if diff := cmp.Diff(wantTypes, types); diff != "" {
-				t.Errorf("messages (-want +got):\n%s", diff)
-			}
-			if err := input.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if lines.Scan(); lines.Text() != "uninstalled 0" {
-				t.Errorf("got %q", lines.Text())
-			}
-			if err := command.Wait(); err != nil {
-				t.Errorf("client: %v", err)
-			}
-			if len(messages) > 0 {
-				t.Errorf("%d messages arrived twice", len(messages))
-			}
-		})
+// pluginClient is a program that sells as a shop does, with its environment.
+type pluginClient struct {
+	program, script string
+	environment     []string
+}
+
+// nodeClient returns the program that uses the published client of BTCPay Server's API.
+func nodeClient(t *testing.T) pluginClient {
+	t.Helper()
+	programtest.RequireProgram(t, "node")
+	folder := filepath.Join(filepath.Dir(filepath.Dir(programtest.Fetched("greenfield"))), "greenfield")
+	if _, err := os.Stat(filepath.Join(folder, "complete")); err != nil {
+		programtest.SkipUnlessCI(t, "btcpay-greenfield-node-client is not installed (internal/e2e/fetch.sh): %v", err)
+	}
+	return pluginClient{"node", "testdata/greenfield/life.cjs", []string{"NODE_PATH=" + filepath.Join(folder, "node_modules")}}
+}
+
+// phpClient returns the program in the manner of the PHP library of BTCPay Server's API.
+func phpClient(t *testing.T) pluginClient {
+	t.Helper()
+	programtest.RequireProgram(t, "php")
+	modules, err := exec.CommandContext(t.Context(), "php", "-m").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, module := range []string{"curl", "bcmath", "mbstring"} {
+		if !slices.Contains(strings.Fields(string(modules)), module) {
+			programtest.SkipUnlessCI(t, "php-%s is not installed (internal/e2e/fetch.sh)", module)
+		}
+	}
+	return pluginClient{program: "php", script: "testdata/greenfield/life.php"}
+}
+
+// wantLife are the lines that a pluginClient prints until it waits for the end of its input.
+var wantLife = []string{
+	"connected test-m_first true", "server 2.0.0+chequer.1 true", "stores 1 true", "webhook true 1", "created 12.50 4711 true true",
+	"part New PaidPartial", "seen Processing None", "paid Settled None", "methods 1 BTC 2 Settled+Settled", "over Settled PaidOver",
+	"late Expired PaidLate", "declined Invalid Marked", "changed x", "listed 3", "foreign 403 missing-permission", "unknown 404 invoice-not-found",
+}
+
+// wantMessages are the types of all messages to a pluginClient. The message about a part is sent with the one about the
+// payment that completes the price.
+var wantMessages = []string{
+	"InvoiceCreated", "InvoiceReceivedPayment", "InvoiceReceivedPayment", "InvoiceProcessing", "InvoicePaymentSettled", "InvoicePaymentSettled", "InvoiceSettled",
+	"InvoiceCreated", "InvoiceReceivedPayment", "InvoiceProcessing", "InvoicePaymentSettled", "InvoiceSettled",
+	"InvoiceCreated", "InvoiceExpired", "InvoiceReceivedPayment", "InvoicePaymentSettled",
+	"InvoiceCreated", "InvoiceInvalid",
+}
+
+// Two clients of BTCPay Server's API sell with the whole program, on both engines: they connect, register a webhook, sell in
+// every way, and disconnect. Every message arrives once.
+func TestGreenfield(t *testing.T) {
+	for name, newClient := range map[string]func(*testing.T) pluginClient{"node": nodeClient, "php": phpClient} {
+		for engine, newDatabase := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
+			t.Run(name+" "+engine, func(t *testing.T) { sellWithPlugin(t, newClient(t), newDatabase(t)) })
+		}
+	}
+}
+
+// sellWithPlugin runs a client against the whole program on a database.
+func sellWithPlugin(t *testing.T, client pluginClient, database string) {
+	t.Helper()
+	const secret = "a secret of the shop"
+	c := settings(t, allowLoopback, "CHEQUER_DATABASE_URL="+database)
+	p := start(t, c, app.Options{Demo: true})
+	receiver, messages := pluginReceiver(t, secret)
+	command := exec.CommandContext(t.Context(), client.program, client.script)
+	command.Env = slices.Concat(os.Environ(), client.environment, []string{
+		"SERVER=" + p.url, "TOKEN=" + newPluginToken(t, c, "medusa"), "RECEIVER=" + receiver, "SECRET=" + secret,
+	})
+	command.Stderr = os.Stderr
+	input, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(output)
+	var got []string
+	for len(got) < len(wantLife) && lines.Scan() {
+		got = append(got, lines.Text())
+	}
+	if diff := cmp.Diff(wantLife, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	var types []string
+	for len(types) < len(wantMessages) {
+		select {
+		case m := <-messages:
+			types = append(types, m)
+		case <-time.After(20 * time.Second):
+			t.Fatalf("received %q, want %d messages", types, len(wantMessages))
+		}
+	}
+	if diff := cmp.Diff(slices.Sorted(slices.Values(wantMessages)), slices.Sorted(slices.Values(types))); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	if err := input.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if lines.Scan(); lines.Text() != "uninstalled 0" {
+		t.Errorf("got %q", lines.Text())
+	}
+	if err := command.Wait(); err != nil {
+		t.Errorf("client: %v", err)
+	}
+	if len(messages) > 0 {
+		t.Errorf("%d messages arrived twice", len(messages))
 	}
 }
