@@ -135,5 +135,6 @@ func (s *server) invoiceRoutes(g *echo.Group) {
 		g.DELETE(one, s.authorized(s.archiveInvoice, modify))
 		g.GET(one+"/payment-methods", s.authorized(s.listInvoiceMethods, view))
 		g.POST(one+"/status", s.authorized(s.setStatus, modify))
+		g.POST(one+"/refund", s.authorized(s.refundInvoice, merchant.ScopeOfferRefund))
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // pluginCall is a call of a plug-in. In paths and bodies STORE, INVOICE and WEBHOOK are the identifiers of the store, the
-// last invoice and the last webhook; PAY, CONFIRM and EXPIRE as a method are what happens on the network.
+// last invoice and the last webhook. The methods PAY, CONFIRM and EXPIRE make a payment, a block and the end of the quote.
 type pluginCall struct {
 	method, path, body string
 	want               string // a part of the answer
