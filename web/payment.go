@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -63,8 +64,9 @@ func (h *Handler) invoice(c echo.Context) (client.Snapshot, error) {
 	return snapshot, nil
 }
 
+// invoiceID returns the identifier of the invoice in the path or, for /invoice, in the parameter id.
 func invoiceID(c echo.Context) (string, error) {
-	id := c.Param("id")
+	id := cmp.Or(c.Param("id"), c.QueryParam("id"))
 	if !idPattern.MatchString(id) {
 		return "", echo.ErrNotFound
 	}

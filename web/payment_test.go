@@ -117,3 +117,18 @@ func TestPayment_is_not_rendered_for_a_page_that_shows_its_version(t *testing.T)
 		}
 	}
 }
+
+func TestAddresses_that_plugins_make(t *testing.T) {
+	t.Parallel()
+	h := pages(t, newService(presenttest.Requotable(nil)), nil)
+	for _, target := range []string{"/i/abc", "/i/abc/BTC-CHAIN", "/invoices/abc", "/invoice?id=abc&view=modal", "/invoice?id=abc"} {
+		if got := get(t, h, target); got.StatusCode != 303 || got.Header.Get("Location") != "/invoice/abc" {
+			t.Errorf("GET %s: %d to %s", target, got.StatusCode, got.Header.Get("Location"))
+		}
+	}
+	for _, target := range []string{"/i/a.b", "/invoice", "/invoice?id=../desk", "/invoices/%2e%2e"} {
+		if got := get(t, h, target); got.StatusCode != http.StatusNotFound {
+			t.Errorf("GET %s: %d, want 404", target, got.StatusCode)
+		}
+	}
+}

@@ -53,8 +53,8 @@ func (h *Handler) refuseRefund(c echo.Context, id string, apiErr *client.Error, 
 	return render(c, pageStatus(apiErr.Status), views.PaymentPage(page))
 }
 
-// backToInvoice serves a GET of the address that a form of an invoice's page posts to. It redirects to the
-// page.
+// backToInvoice serves a GET of the address that a form of an invoice's page posts to, and the addresses of an invoice
+// that shop plug-ins make. It redirects to the page.
 func (h *Handler) backToInvoice(c echo.Context) error {
 	id, err := invoiceID(c)
 	if err != nil {

@@ -171,6 +171,9 @@ func (h *Handler) routes() {
 	pages.POST("/invoice/:id/refund", h.refund, limitInvoiceForms)
 	pages.Match(read, "/invoice/:id/quote", h.backToInvoice)
 	pages.Match(read, "/invoice/:id/refund", h.backToInvoice)
+	for _, path := range []string{"/invoice", "/i/:id", "/i/:id/:method", "/invoices/:id"} { // shop plug-ins make such addresses
+		pages.Match(read, path, h.backToInvoice)
+	}
 	pages.POST("/invoice/:id/simulate", h.simulate, h.limitPosts(simulationsPerPost*h.config.PostsPerMinute))
 	pages.Match(read, "/embed", h.embed)
 	pages.Match(read, "/embed.js", h.embedScript)

@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"chequer/internal/caller"
 	"chequer/internal/client"
 	"chequer/internal/config"
+	"chequer/internal/greenfield"
+	"chequer/internal/httpapi"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
 	"chequer/internal/networks"
@@ -51,8 +54,21 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 	follow := changes.New(changes.Config{Position: d.Storage.FeedPosition, Interval: deskInterval, Log: o.Log})
 	a.onShutdown = append(a.onShutdown, follow.Close)
 	merchants := d.desk(c, o, ready, current, follow)
-	all := routes(c.BasePath(), handlers{service, pages, merchants, readiness.Handler(ready)}, o.Log)
+	all := routes(c.BasePath(), handlers{service, d.plugins(c, o, created), pages, merchants, readiness.Handler(ready)}, o.Log)
 	return caller.DetectUntrusted(all, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
+}
+
+// plugins returns the handler of the API of shop plug-ins, with half of the rate limits of the other API.
+func (d *domain) plugins(c config.Config, o Options, created chan<- string) http.Handler {
+	half := limits(c)
+	half.PerKey, half.PerAddress = (half.PerKey+1)/2, (half.PerAddress+1)/2
+	https := strings.HasPrefix(c.BaseURL, "https://")
+	return greenfield.New(greenfield.Config{
+		Invoices: d.invoices, Merchants: d.Merchants, Data: d.Storage, Endpoints: d.Endpoints, Overrides: d.Settings.Overrides, Prices: d.Prices,
+		Worthless: c.Worthless(), Created: created, BaseURL: c.BaseURL, BasePath: c.BasePath(),
+		Protected: func(r *http.Request) bool { return caller.Protected(r, c.Proxies(), https) },
+		Limits:    half, Caller: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
+	})
 }
 
 // readiness returns the configuration of the readiness check.
@@ -65,9 +81,9 @@ func (d *domain) readiness() readiness.Config {
 
 // limits returns the rate limits of the settings: the limit of unsigned calls is half that of
 // signed calls, and at least one per second. If the limit is off, both are off.
-func limits(c config.Config) server.Limits {
+func limits(c config.Config) httpapi.Limits {
 	n := int(c.RateLimit)
-	return server.Limits{PerKey: n, PerAddress: (n + 1) / 2}
+	return httpapi.Limits{PerKey: n, PerAddress: (n + 1) / 2}
 }
 
 // deskInterval is the interval at which open pages of the desk learn of changes.

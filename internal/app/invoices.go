@@ -8,6 +8,7 @@ import (
 	"chequer/internal/chain/simnet"
 	"chequer/internal/clock"
 	"chequer/internal/config"
+	"chequer/internal/greenfield"
 	"chequer/internal/invoice"
 	"chequer/internal/networks"
 	"chequer/internal/prices"
@@ -47,6 +48,7 @@ func (c *Core) invoiceConfig(cfg config.Config, live []chain.Network, sim *simne
 		Now:        c.Now,
 		NewID:      func() string { return token.New(32) },
 		Encode:     wire.Event,
+		Messages:   greenfield.Messages,
 		Changes:    c.Storage,
 		Log:        log,
 	}

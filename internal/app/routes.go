@@ -6,14 +6,15 @@ import (
 	"regexp"
 	"sync"
 
+	"chequer/internal/greenfield"
 	"chequer/internal/server"
 	"chequer/web/desk"
 )
 
 // handlers are the handlers of the parts of a server.
-type handlers struct{ service, pages, desk, ready http.Handler }
+type handlers struct{ service, plugins, pages, desk, ready http.Handler }
 
-// routes sends the paths of the API to the service, those below /desk to the desk, /readyz to the
+// routes sends the paths of the API to the service, those of the API of plug-ins to plugins, those below /desk to the desk, /readyz to the
 // readiness handler, and every other path to the pages. Repeated slashes count as one, because some clients send them. The
 // service also answers API paths outside the base path, so that a client of the API gets its errors
 // as JSON. The first request with another base path is logged.
@@ -27,6 +28,8 @@ func routes(basePath string, to handlers, log *slog.Logger) http.Handler {
 			})
 		}
 		switch {
+		case greenfield.Owns(r.URL.Path, basePath):
+			to.plugins.ServeHTTP(w, r)
 		case server.Owns(r.URL.Path, basePath), server.Owns(r.URL.Path, ""):
 			to.service.ServeHTTP(w, r)
 		case desk.Owns(r.URL.Path, basePath):

@@ -25,6 +25,9 @@ func TestRoutes(t *testing.T) {
 		"the_desk": {
 			"/pay", []string{"/pay/desk", "/pay/desk/", "/pay/desk/signin", "/pay/desktop", "/desk"}, "desk desk desk pages pages", "",
 		},
+		"the_API_of_plugins": {
+			"/pay", []string{"/pay/api/v1/server/info", "/pay//api//v1", "/pay/api/v11", "/api/v1/stores"}, "plugins plugins service service", "",
+		},
 		"outside_the_base_path_the_API_answers_for_its_paths": {
 			"/pay", []string{"/api/v2/invoice/new", "/api", "//v2//invoice/new"}, "service service service", `received_below=/ served_below=/pay/`,
 		},
@@ -47,7 +50,7 @@ func TestRoutes(t *testing.T) {
 				return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, name) })
 			}
 			var log strings.Builder
-			h := routes(tt.basePath, handlers{answers("service"), answers("pages"), answers("desk"), answers("ready")}, slog.New(slog.NewTextHandler(&log, nil)))
+			h := routes(tt.basePath, handlers{answers("service"), answers("plugins"), answers("pages"), answers("desk"), answers("ready")}, slog.New(slog.NewTextHandler(&log, nil)))
 			var got []string
 			for _, path := range tt.paths {
 				w := httptest.NewRecorder()

@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"chequer/internal/config"
+	"chequer/internal/greenfield"
 	"chequer/internal/guard"
 	"chequer/internal/webhook"
 )
@@ -15,7 +16,7 @@ func endpointPolicy(c config.Config) guard.Policy { return guard.Policy{Allow: c
 // webhooks returns the loop that sends events to endpoints.
 func (c *Core) webhooks(cfg config.Config, log *slog.Logger) *webhook.Worker {
 	return webhook.New(webhook.Config{
-		Storage: c.Storage, Now: c.Now, Log: log,
+		Storage: c.Storage, Complete: greenfield.NewCompleter(c.Storage, c.Now).Complete, Now: c.Now, Log: log,
 		Dialer: &guard.Dialer{Policy: endpointPolicy(cfg), Resolver: net.DefaultResolver},
 	})
 }

@@ -45,6 +45,28 @@ func UntrustedProxy(r *http.Request, proxies []netip.Prefix) (proxy netip.Addr, 
 	return peer, ok && (peer.IsLoopback() || peer.IsPrivate() || peer.IsLinkLocalUnicast()) && !contains(proxies, peer)
 }
 
+// Protected reports whether the secrets of a request were not readable on the way: the request came over TLS or from this
+// machine. If it came from this machine or from a trusted proxy with headers that only proxies add, X-Forwarded-Proto
+// decides or, without that header, whether the public address of the server has https.
+func Protected(r *http.Request, proxies []netip.Prefix, https bool) bool {
+	peer, ok := parseAddr(r.RemoteAddr)
+	if r.TLS != nil || !ok {
+		return r.TLS != nil
+	}
+	isTrusted := contains(proxies, peer)
+	isForwarded := slices.ContainsFunc(forwardingHeaders, func(name string) bool { return r.Header.Get(name) != "" })
+	protocols := r.Header.Values(echo.HeaderXForwardedProto)
+	switch {
+	case !peer.IsLoopback() && !isTrusted:
+		return false
+	case len(protocols) > 0:
+		return strings.EqualFold(protocols[len(protocols)-1], "https")
+	case isTrusted || isForwarded:
+		return https
+	}
+	return true
+}
+
 // forwardingHeaders are the headers that only proxies add.
 var forwardingHeaders = []string{echo.HeaderXForwardedFor, "Forwarded", echo.HeaderXRealIP}
 

@@ -1,6 +1,8 @@
 package caller_test
 
 import (
+	"crypto/tls"
+	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"testing"
@@ -118,6 +120,43 @@ func TestUntrustedProxy(t *testing.T) {
 			r.Header.Set(tt.header, tt.value)
 			if proxy, got := caller.UntrustedProxy(r, tt.trusted); got != tt.want || got && proxy != netip.MustParseAddrPort(tt.socket).Addr() {
 				t.Errorf("got %s, %t; want %t", proxy, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestProtected(t *testing.T) {
+	t.Parallel()
+	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+	for name, tt := range map[string]struct {
+		peer   string
+		tls    bool
+		header http.Header
+		https  bool // the public address has https
+		want   bool
+	}{
+		"TLS":                               {peer: "192.0.2.1:5", tls: true, want: true},
+		"plain from outside":                {peer: "192.0.2.1:5", https: true},
+		"plain from outside with a header":  {peer: "192.0.2.1:5", https: true, header: http.Header{"X-Forwarded-Proto": {"https"}}},
+		"this machine":                      {peer: "127.0.0.1:5", want: true},
+		"this machine over IPv6":            {peer: "[::1]:5", want: true},
+		"a proxy on this machine":           {peer: "127.0.0.1:5", https: true, header: http.Header{"X-Forwarded-For": {"192.0.2.1"}}, want: true},
+		"a plain proxy on this machine":     {peer: "127.0.0.1:5", header: http.Header{"X-Forwarded-For": {"192.0.2.1"}}},
+		"a proxy that reports http":         {peer: "127.0.0.1:5", https: true, header: http.Header{"X-Forwarded-Proto": {"http"}}},
+		"a trusted proxy that reports":      {peer: "10.0.0.7:5", header: http.Header{"X-Forwarded-Proto": {"http", "HTTPS"}}, want: true},
+		"a trusted proxy that reports http": {peer: "10.0.0.7:5", https: true, header: http.Header{"X-Forwarded-Proto": {"http"}}},
+		"a trusted proxy":                   {peer: "10.0.0.7:5", https: true, want: true},
+		"a trusted proxy without https":     {peer: "10.0.0.7:5"},
+		"no address":                        {peer: "@", https: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &http.Request{RemoteAddr: tt.peer, Header: tt.header}
+			if tt.tls {
+				r.TLS = &tls.ConnectionState{}
+			}
+			if got := caller.Protected(r, proxies, tt.https); got != tt.want {
+				t.Errorf("got %v, want %v", got, tt.want)
 			}
 		})
 	}

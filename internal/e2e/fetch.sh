@@ -11,11 +11,12 @@
 #   btcd        a Bitcoin node                                                   (internal/chain/bitcoin/bitcointest)
 #   anvil       an Ethereum node                                                 (internal/chain/ethereum/ethereumtest)
 #   geth        another Ethereum node; nightly only: "fetch.sh nightly"           (internal/chain/ethereum/ethereumtest)
-#   php-cli     the examples in PHP                                              (internal/server, internal/e2e)
+#   php-cli     the examples in PHP, with curl, bcmath and mbstring              (internal/server, internal/e2e)
 #   python3     the examples in Python                                           (internal/server, internal/e2e)
 #   nodejs      the examples in JavaScript                                       (internal/server, internal/e2e)
 #   openssl     signatures made by another program                               (internal/server, internal/webhook, internal/e2e)
 #   axe-core    accessibility checks of the pages                                (internal/e2e)
+#   greenfield  the client of BTCPay Server's API, from npm                      (internal/e2e)
 #   lighthouse  checks of the pages by Chromium's makers; nightly only           (internal/e2e)
 #   buildah     the container image; nightly only                                (internal/e2e/image.sh)
 #   pdftotext   the text of receipts, read by another program                    (internal/receipt, web)
@@ -23,13 +24,16 @@
 set -uo pipefail
 
 packages() { # installed with apt-get, which needs root
-	local missing=()
+	local missing=() module
 	command -v chromium >/dev/null || missing+=(chromium)
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing+=(postgresql)
 	command -v firefox-esr >/dev/null || missing+=(firefox-esr)
 	command -v pgbouncer >/dev/null || missing+=(pgbouncer)
 	command -v litecoind >/dev/null || missing+=(litecoind)
 	command -v php >/dev/null || missing+=(php-cli)
+	for module in curl bcmath mbstring; do
+		php -m 2>/dev/null | grep -qx "$module" || missing+=("php-$module")
+	done
 	command -v python3 >/dev/null || missing+=(python3)
 	command -v node >/dev/null || missing+=(nodejs)
 	command -v openssl >/dev/null || missing+=(openssl)
@@ -151,6 +155,25 @@ lighthouse() {
 	[ $? -eq 0 ] || echo "could not be installed, tests that need it are skipped: lighthouse (needs npm)"
 }
 
+# The client of BTCPay Server's API consists of several npm packages, each verified by its hash in package-lock.json.
+greenfield() {
+	local here cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/greenfield
+	here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/testdata/greenfield
+	cmp -s "$here/package-lock.json" "$cache/package-lock.json" && [ -f "$cache/complete" ] && return
+
+	echo "installing for the tests: btcpay-greenfield-node-client"
+	(
+		set -e
+		rm -rf "$cache"
+		mkdir -p "$cache"
+		cp "$here"/package*.json "$cache"
+		cd "$cache"
+		npm ci --silent --ignore-scripts --no-audit --no-fund
+		touch complete
+	) >/dev/null 2>&1
+	[ $? -eq 0 ] || echo "could not be installed, tests that need it are skipped: btcpay-greenfield-node-client (needs npm)"
+}
+
 # geth is built as a module of its own, too: go-ethereum is under the LGPL and not a part of the program. A
 # nightly run fails without it.
 geth() {
@@ -178,6 +201,7 @@ packages "${1:-}"
 btcd
 anvil
 axe
+greenfield
 if [ "${1:-}" = nightly ]; then
 	geth
 	lighthouse

@@ -16,6 +16,7 @@ import (
 
 // CreateRequest is a request for a new invoice.
 type CreateRequest struct {
+	ID         string // of the new invoice, made by Service.NewID; "" = a new one
 	MerchantID string
 	Mode       Mode
 	Origin     Origin
@@ -37,6 +38,8 @@ type CreateRequest struct {
 	Link             LinkUse
 	// UnpaidLimits apply to callers that do not sign with the merchant's key.
 	UnpaidLimits []UnpaidLimit
+	// PluginMetadata is the metadata that a shop plug-in keeps with the invoice; see PluginData.
+	PluginMetadata []byte
 
 	source, evidence string // source of the prices, and the name of their evidence
 }
@@ -80,13 +83,13 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	if err != nil {
 		return nil, err
 	}
-	id, now, evidence := s.newID(), s.now(), rates.Evidence(r.Terms.Price.Currency(), rateCodes(priced)...)
+	id, now, evidence := cmp.Or(r.ID, s.newID()), s.now(), rates.Evidence(r.Terms.Price.Currency(), rateCodes(priced)...)
 	r.source, r.evidence = rates.Source(), evidenceName(evidence)
 	s.prederive(priced)
 	inv, replayed, err := s.storage.CreateInvoice(ctx, Creation{
 		MerchantID: r.MerchantID, Key: r.Key, BodyHash: r.BodyHash, At: now, Nonce: r.Nonce, Order: r.Order, Link: r.Link,
 		Mode: r.Mode, UnpaidLimits: r.UnpaidLimits,
-		EvidenceName: r.evidence, Evidence: evidence,
+		EvidenceName: r.evidence, Evidence: evidence, PluginMetadata: r.PluginMetadata,
 		Build: func(next NextIndex) (*Invoice, error) {
 			return s.build(id, now, r, priced, progress, next)
 		},
@@ -102,6 +105,9 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	}
 	return inv, nil
 }
+
+// NewID returns an identifier for a CreateRequest whose terms contain it.
+func (s *Service) NewID() string { return s.newID() }
 
 // Creatable returns the reason why Create can offer no method for a request now, or nil.
 func (s *Service) Creatable(ctx context.Context, r CreateRequest) error {
@@ -170,6 +176,7 @@ func (s *Service) build(id string, now time.Time, request CreateRequest, priced 
 	s.coverAll(inv, progress)
 	inv.State = inv.Evaluate()
 	inv.Events = []Event{s.event(inv, EventCreated, now)}
+	inv.Messages = s.messagesOf(nil, inv, now)
 	return inv, nil
 }
 

@@ -49,6 +49,15 @@ type Event struct {
 	Position int64
 }
 
+// Message is something that a shop plug-in learns about an invoice, in a format of its own. It is written in the
+// transaction of the change.
+type Message struct {
+	ID        string
+	Type      string
+	CreatedAt time.Time
+	Body      []byte
+}
+
 // eventTypesOf returns the types of the events of a change from before to after. It skips transfers
 // whose ID is in ignored.
 func eventTypesOf(before, after *Invoice, ignored map[string]bool) []EventType {

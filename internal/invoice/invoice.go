@@ -74,6 +74,8 @@ type Invoice struct {
 	State State
 	// Events are the events of the current change; storage writes them with it.
 	Events []Event
+	// Messages are the messages of the current change to shop plug-ins; storage writes them with it.
+	Messages []Message
 	// Evidence is the source data of the newest quote's prices; storage writes it under the name that
 	// the quote contains.
 	Evidence string

@@ -44,6 +44,9 @@ type Config struct {
 	NewID func() string
 	// Encode returns the body of an event for an invoice in its current state.
 	Encode func(*Invoice, Event) []byte
+	// Messages returns the messages to shop plug-ins about a change with events at a time, without their IDs; before is
+	// nil for a new invoice. If Messages is nil, there are none.
+	Messages func(before, after *Invoice, at time.Time) []Message
 	// Changes connects the processes of one database. Nil means that there is only this process.
 	Changes Changes
 	Log     *slog.Logger
@@ -66,6 +69,7 @@ type Service struct {
 	now         func() time.Time
 	newID       func() string
 	encode      func(*Invoice, Event) []byte
+	messages    func(before, after *Invoice, at time.Time) []Message
 	log         *slog.Logger
 	predictor   indexPredictor
 	evaluations evaluationCache
@@ -79,7 +83,7 @@ type Service struct {
 func NewService(c Config) *Service {
 	s := &Service{
 		storage: c.Storage, networks: c.Networks, rates: c.Rates, unwatched: c.Unwatched,
-		now: c.Now, newID: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{}, live: map[chain.ID]bool{}, startedAt: c.Now(),
+		now: c.Now, newID: c.NewID, encode: c.Encode, messages: c.Messages, log: c.Log, scanned: map[chain.ID]bool{}, live: map[chain.ID]bool{}, startedAt: c.Now(),
 		bridged: map[chain.ID][]chain.Asset{}, changes: c.Changes, outgoing: newOutgoing(),
 		maxScanAge: c.MaxScanAge, requireScanSinceStart: c.RequireScanSinceStart,
 	}
@@ -319,6 +323,21 @@ func (s *Service) applyChange(inv, before *Invoice, progress map[chain.ID]Progre
 	for _, e := range list {
 		inv.Events = append(inv.Events, s.event(inv, e, now))
 	}
+	if len(list) > 0 {
+		inv.Messages = s.messagesOf(before, inv, now)
+	}
+}
+
+// messagesOf returns the messages to shop plug-ins about a change, or about a new invoice if before is nil.
+func (s *Service) messagesOf(before, after *Invoice, now time.Time) []Message {
+	if s.messages == nil {
+		return nil
+	}
+	list := s.messages(before, after, now)
+	for i := range list {
+		list[i].ID, list[i].CreatedAt = "msg_"+s.newID(), now
+	}
+	return list
 }
 
 // isVisible reports whether a page shows a change that causes no event.

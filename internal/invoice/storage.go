@@ -67,9 +67,17 @@ type Creation struct {
 	UnpaidLimits []UnpaidLimit
 	// Evidence is the source data of the prices, stored once under EvidenceName; "" means none.
 	EvidenceName, Evidence string
+	// PluginMetadata is stored as the PluginData of the invoice; empty means none.
+	PluginMetadata []byte
 	// Build returns the new invoice. It allocates indexes of wallet keys with next. If it returns an
 	// error, no index is allocated.
 	Build func(next NextIndex) (*Invoice, error)
+}
+
+// PluginData is the data that a shop plug-in keeps with an invoice. The rules do not use it.
+type PluginData struct {
+	Metadata   []byte    // JSON as the plug-in sent it; empty = none
+	ArchivedAt time.Time // zero = not archived
 }
 
 // IdempotencyKey identifies a repeatable request of a merchant. Namespace is the kind of caller, so

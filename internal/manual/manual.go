@@ -27,6 +27,7 @@ var pages = []Page{
 	{"start", "Start", "Build the program, run the demo shop, go live"},
 	{"merchant-desk", "The desk", "Run the shop in a browser: payments, products, wallets, webhooks, reports and accounts"},
 	{"accept-payments", "Accept payments", "Create invoices and read them by the API"},
+	{"plugins", "Shop plug-ins", "Connect WooCommerce and other shops with plug-ins made for BTCPay Server"},
 	{"links-and-products", "Links and products", "Checkout links, products, the storefront, payments on your own page"},
 	{"terminals", "Terminals", "Sell at a counter with a phone"},
 	{"payment-page", "The payment page", "Theme, languages and receipts"},

@@ -22,7 +22,10 @@ type Endpoint struct {
 	NextKey    string
 	NextSecret string
 	Events     []string // types of events to send; empty = all
-	Paused     bool     // events are kept while paused, and sent afterwards
+	// Plugin is true for an endpoint of a shop plug-in, which gets messages instead of events. Its Events are types of
+	// messages, and its Secret may be a text of the plug-in.
+	Plugin     bool
+	Paused     bool // events are kept while paused, and sent afterwards
 	CreatedAt  time.Time
 	ArchivedAt time.Time // zero while it is active
 }

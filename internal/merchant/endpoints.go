@@ -91,6 +91,58 @@ func (s *Endpoints) Create(ctx context.Context, merchantID string, mode Mode, ur
 	return e, nil
 }
 
+// PluginEndpoint is the registration of an endpoint by a shop plug-in.
+type PluginEndpoint struct {
+	URL    string
+	Events []string // types of messages to send; empty = all
+	Secret string   // "" = a new one or, in a change, the present one
+	Paused bool
+}
+
+// maxSecret is the largest number of characters of a secret that a plug-in chooses.
+const maxSecret = 255
+
+// CreateForPlugin makes an endpoint for messages to a shop plug-in. The errors are *FieldError and those of Create.
+func (s *Endpoints) CreateForPlugin(ctx context.Context, merchantID string, mode Mode, p PluginEndpoint) (Endpoint, error) {
+	e := Endpoint{
+		ID: "end_" + s.token(16), MerchantID: merchantID, Mode: mode, Key: s.token(32), Secret: s.token(40), Plugin: true, CreatedAt: s.now(),
+	}
+	if err := s.register(&e, p); err != nil {
+		return Endpoint{}, err
+	}
+	if err := s.storage.CreateEndpoint(ctx, e); err != nil {
+		return Endpoint{}, fmt.Errorf("create endpoint: %w", err)
+	}
+	return e, nil
+}
+
+// ChangeForPlugin replaces the registration of an endpoint of a shop plug-in. Deliveries that are pending are sent to
+// the new URL. It returns ErrNotFound for an endpoint of another mode, or of no plug-in.
+func (s *Endpoints) ChangeForPlugin(ctx context.Context, merchantID string, mode Mode, id string, p PluginEndpoint) (Endpoint, error) {
+	return s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
+		if !e.Plugin || e.Mode != mode {
+			return ErrNotFound
+		}
+		return s.register(e, p)
+	})
+}
+
+// register applies a registration to an endpoint.
+func (s *Endpoints) register(e *Endpoint, p PluginEndpoint) error {
+	address := idn.URL(p.URL)
+	if err := s.check(address, e.Mode == Live); err != nil {
+		return err
+	}
+	if err := CheckLine(p.Secret, maxSecret); err != nil {
+		return &FieldError{Field: "secret", Fault: err.Error()}
+	}
+	e.URL, e.Events, e.Paused = address, p.Events, p.Paused
+	if p.Secret != "" {
+		e.Secret = p.Secret
+	}
+	return nil
+}
+
 // All lists a merchant's active endpoints.
 func (s *Endpoints) All(ctx context.Context, merchantID string) ([]Endpoint, error) {
 	return s.storage.Endpoints(ctx, merchantID)
@@ -115,7 +167,8 @@ type EndpointChange struct {
 	Events *[]string // types of events to send; empty for all types
 }
 
-// Change changes an endpoint. Deliveries that are pending are sent to the new URL.
+// Change changes an endpoint. Deliveries that are pending are sent to the new URL. It returns ErrState for an endpoint of
+// a shop plug-in, which only the plug-in changes.
 func (s *Endpoints) Change(ctx context.Context, merchantID, id string, c EndpointChange) (Endpoint, error) {
 	return s.change(ctx, merchantID, id, c, unchecked[Endpoint])
 }
@@ -130,6 +183,9 @@ func (s *Endpoints) change(ctx context.Context, merchantID, id string, c Endpoin
 	return s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
 		if err := check(*e); err != nil {
 			return err
+		}
+		if e.Plugin {
+			return ErrState
 		}
 		if c.URL != nil {
 			e.URL = idn.URL(*c.URL)
@@ -152,11 +208,11 @@ func (s *Endpoints) SetPaused(ctx context.Context, merchantID, id string, paused
 	})
 }
 
-// Rotate starts the rotation of an endpoint's key pair, or returns ErrState during a rotation. Until
-// Finish both secrets sign, and the old pair is active.
+// Rotate starts the rotation of an endpoint's key pair, or returns ErrState during a rotation or for an endpoint of a shop
+// plug-in. Until Finish both secrets sign, and the old pair is active.
 func (s *Endpoints) Rotate(ctx context.Context, merchantID, id string) (Endpoint, error) {
 	return s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
-		if e.Rotating() {
+		if e.Rotating() || e.Plugin {
 			return ErrState
 		}
 		e.NextKey, e.NextSecret = s.token(32), s.token(40)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"chequer/internal/audit"
 )
 
 // Scope is a permission of an API key.
@@ -56,18 +58,22 @@ func listed[W ~string](words []W) string {
 // MaxLabel is the largest number of characters of a key's label.
 const MaxLabel = 64
 
-// Key is an API key with its secret.
+// Key is an API key. A key signs requests with its secret, or is a token of a plug-in.
 type Key struct {
 	ID         string
 	MerchantID string
 	Key        string // 32 letters and digits
-	Secret     string // 40 letters and digits; sealed in storage
-	Mode       Mode
-	Scopes     []Scope
-	Label      string // text of the merchant about the purpose of the key
-	CreatedAt  time.Time
-	UsedAt     time.Time // last use, accurate to about a minute; zero before the first use
-	RevokedAt  time.Time // zero while active
+	Secret     string // 40 letters and digits; sealed in storage; "" for a plug-in
+	// Plugin is the name of the plug-in that presents the key as a token, and TokenHash the hash of the token. Both
+	// are "" for a key that signs.
+	Plugin    string
+	TokenHash string
+	Mode      Mode
+	Scopes    []Scope
+	Label     string // text of the merchant about the purpose of the key
+	CreatedAt time.Time
+	UsedAt    time.Time // last use, accurate to about a minute; zero before the first use
+	RevokedAt time.Time // zero while active
 	// Builtin is true for the key with which the pages of this server call the API for all
 	// shoppers. Such a key is never stored.
 	Builtin bool
@@ -75,6 +81,11 @@ type Key struct {
 
 // May reports whether the key has a scope.
 func (k Key) May(scope Scope) bool { return slices.Contains(k.Scopes, scope) }
+
+// Actor returns the key as the actor of the changes of a request from an address.
+func (k Key) Actor(address string) audit.Actor {
+	return audit.Actor{Kind: audit.Key, ID: k.ID, Name: cmp.Or(k.Label, k.Key), Address: address}
+}
 
 // CreateKey makes and stores an API key. Only the returned Key contains the secret in the clear.
 // The label describes the purpose of the key, and may be empty. It returns a *FieldError for a label

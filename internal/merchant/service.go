@@ -58,8 +58,8 @@ func NewService(storage Storage, now func() time.Time, token func(length int) st
 	}
 }
 
-// Authenticate returns an API key by its public part, or ErrNotFound. A revoked key is returned with
-// its RevokedAt.
+// Authenticate returns an API key that signs requests by its public part, or ErrNotFound. A revoked key is returned
+// with its RevokedAt.
 func (s *Service) Authenticate(ctx context.Context, key string) (Key, error) {
 	s.mu.Lock()
 	k, builtin := s.builtin[key]
@@ -67,6 +67,15 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Key, error) {
 	if builtin {
 		return k, nil
 	}
+	k, err := s.storedKey(ctx, key)
+	if err == nil && k.IsPlugin() { // it has no secret, so that every caller could sign with it
+		return Key{}, ErrNotFound
+	}
+	return k, err
+}
+
+// storedKey returns a key by its public part, from the cache or from storage.
+func (s *Service) storedKey(ctx context.Context, key string) (Key, error) {
 	return s.keys.get(key, func() (Key, error) { return s.storage.Key(ctx, key) })
 }
 
@@ -101,6 +110,9 @@ func (s *Service) NewBuiltinKey(merchantID string, mode Mode, scopes ...Scope) K
 // useInterval is the smallest interval between two stored uses of a key: at most one write per key and minute.
 const useInterval = time.Minute
 
+// useTimeout limits the time to record the use of a key, for which its request waits.
+const useTimeout = time.Second
+
 // UseKey stores the time of the current use of an API key.
 func (s *Service) UseKey(ctx context.Context, k Key) error {
 	if k.Builtin {
@@ -118,6 +130,8 @@ func (s *Service) UseKey(ctx context.Context, k Key) error {
 	}
 	s.usedAt[k.ID] = now
 	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, useTimeout)
+	defer cancel()
 	if err := s.storage.UseKey(ctx, k.ID, now); err != nil {
 		return fmt.Errorf("record use of key %s: %w", k.ID, err)
 	}

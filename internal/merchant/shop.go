@@ -1,16 +1,42 @@
+// Package merchant implements merchants and what they manage: API keys, wallets, endpoints, checkout
+// links, products, terminals and themes, with the rules for each.
 package merchant
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+)
+
+// Merchant represents a shop that is paid.
+type Merchant struct {
+	ID        string
+	Name      string
+	Choices   Choices // payment settings
+	CreatedAt time.Time
+}
+
+// Path returns the path of the shop's storefront below the base path. The storefront of the oldest shop is at
+// the root, too.
+func (m Merchant) Path() string { return "/s/" + url.PathEscape(m.ID) }
+
+// Mode separates real payments from test payments, like invoice.Mode.
+type Mode string
+
+const (
+	// Live means real money.
+	Live Mode = "live"
+	// Test means simnet.
+	Test Mode = "test"
 )
 
 const (

@@ -163,6 +163,15 @@ func RoundDown(major *big.Rat, c Currency) Amount {
 	return FromMinor(new(big.Int).Quo(shifted.Num(), shifted.Denom()), c)
 }
 
+// RoundHalfUp is RoundUp with rounding to the nearest amount, up from the middle.
+func RoundHalfUp(major *big.Rat, c Currency) Amount {
+	half := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Mul(big.NewInt(2), pow10(c.Decimals)))
+	if major.Sign() <= 0 {
+		return Zero(c)
+	}
+	return RoundDown(half.Add(half, major), c)
+}
+
 // Rat returns a in major units as an exact fraction.
 func (a Amount) Rat() *big.Rat { return a.value.Rat() }
 

@@ -193,3 +193,19 @@ func TestAmountString_agrees_with_the_library(t *testing.T) {
 		}
 	}
 }
+
+func TestRoundHalfUp(t *testing.T) {
+	t.Parallel()
+	yen := money.Currency{Code: "JPY"}
+	for text, want := range map[string]string{
+		"12.344": "12.34", "12.345": "12.35", "12.3449999999999999999999": "12.34", "0.005": "0.01", "0.0049": "0", "12": "12", "999.995": "1000", "-1": "0",
+	} {
+		exact, _ := new(big.Rat).SetString(text)
+		if got := money.RoundHalfUp(exact, money.EUR); got.String() != want {
+			t.Errorf("RoundHalfUp(%s) = %s, want %s", text, got, want)
+		}
+	}
+	if got := money.RoundHalfUp(big.NewRat(5, 2), yen); got.String() != "3" {
+		t.Errorf("2.5 yen: got %s, want 3", got)
+	}
+}

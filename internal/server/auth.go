@@ -1,17 +1,14 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -19,6 +16,7 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/audit"
 	"chequer/internal/caller"
+	"chequer/internal/httpapi"
 	"chequer/internal/merchant"
 	"chequer/internal/signature"
 )
@@ -62,7 +60,7 @@ func (k call) serves(merchantID string) bool { return k.key.Builtin || k.key.Mer
 // unsigned accepts calls without a signature, up to the rate limit of their address.
 func (s *server) unsigned(handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if !s.addresses.allow(caller.Network(c.RealIP()), s.Now()) {
+		if !s.addresses.Allow(caller.Network(c.RealIP()), s.Now()) {
 			return errTooManyByAddress
 		}
 		return handle(c)
@@ -75,12 +73,12 @@ func (s *server) unsigned(handle echo.HandlerFunc) echo.HandlerFunc {
 // therefore accepted even if many other calls come from the same address.
 func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		body, err := readBody(c)
+		body, err := httpapi.ReadBody(c, maxBody)
 		if err != nil {
 			return err
 		}
 		key, nonce, err := s.identify(c.Request(), body, r)
-		if err != nil && !s.addresses.allow(caller.Network(c.RealIP()), s.Now()) {
+		if err != nil && !s.addresses.Allow(caller.Network(c.RealIP()), s.Now()) {
 			return errTooManyByAddress
 		}
 		if err != nil {
@@ -89,7 +87,7 @@ func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.Hand
 		if !slices.ContainsFunc(r.scopes, key.May) {
 			return errScope
 		}
-		if !key.Builtin && !s.keys.allow(key.ID, s.Now()) {
+		if !key.Builtin && !s.keys.Allow(key.ID, s.Now()) {
 			return errTooManyByKey
 		}
 		s.recordUse(c.Request().Context(), key)
@@ -102,17 +100,11 @@ func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.Hand
 
 // setActor makes an API key the actor of the changes of its request.
 func setActor(c echo.Context, key merchant.Key) {
-	actor := audit.Actor{Kind: audit.Key, ID: key.ID, Name: cmp.Or(key.Label, key.Key), Address: c.RealIP()}
-	c.SetRequest(c.Request().WithContext(audit.With(c.Request().Context(), actor)))
+	c.SetRequest(c.Request().WithContext(audit.With(c.Request().Context(), key.Actor(c.RealIP()))))
 }
-
-// recordTimeout limits the time to record the use of a key.
-const recordTimeout = time.Second
 
 // recordUse records that a key was used. A failure is logged and does not fail the call.
 func (s *server) recordUse(ctx context.Context, key merchant.Key) {
-	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
-	defer cancel()
 	if err := s.Merchants.UseKey(ctx, key); err != nil {
 		s.Log.Warn("use of API key not recorded", "error", err)
 	}
@@ -125,26 +117,6 @@ func (s *server) identify(r *http.Request, body []byte, rule rule) (key merchant
 	}
 	nonce, err = s.verify(r, key.Secret, body, rule.requestSigned && !(rule.exemptBuiltin && key.Builtin))
 	return key, nonce, err
-}
-
-// readBody reads the body of a request. It refuses compressed and too large bodies.
-func readBody(c echo.Context) ([]byte, error) {
-	codings := c.Request().Header.Values("Content-Encoding")
-	if c.Request().ContentLength != 0 && slices.ContainsFunc(codings, func(coding string) bool { return coding != "" && !strings.EqualFold(coding, "identity") }) {
-		c.Response().Header().Set("Accept-Encoding", "identity") // see RFC 9110, 15.5.16
-		return nil, errCompressed
-	}
-	if c.Request().ContentLength > maxBody {
-		return nil, errTooLarge
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, c.Request().Body, maxBody))
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, errTooLarge
-	}
-	if err != nil {
-		return nil, errUnreadable
-	}
-	return body, nil
 }
 
 // authenticate returns the key that a request names.

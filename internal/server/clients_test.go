@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"chequer/internal/api"
+	"chequer/internal/httpapi"
 	"chequer/internal/merchant"
-	"chequer/internal/server"
 )
 
 // familyClient imitates a public client of the API family: it builds the two requests and reads the answers.
@@ -384,7 +384,7 @@ func TestClients_expect_100_continue(t *testing.T) {
 func TestClients_forwarded_headers_are_ignored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	f.limit(server.Limits{PerAddress: 1})
+	f.limit(httpapi.Limits{PerAddress: 1})
 	refused := 0
 	for i := range 100 {
 		address := fmt.Sprintf("192.0.2.%d", i)

@@ -59,7 +59,7 @@ func (s *server) listEndpoints(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	ofMode := func(e merchant.Endpoint) bool { return e.Mode == k.key.Mode }
+	ofMode := func(e merchant.Endpoint) bool { return e.Mode == k.key.Mode && !e.Plugin }
 	return writeJSON(c, http.StatusOK, api.EndpointList{Endpoints: views(wire.Endpoint, endpoints, ofMode)})
 }
 
@@ -138,7 +138,7 @@ func (s *server) resolveEndpoint(next func(echo.Context, call, merchant.Endpoint
 		if err != nil {
 			return err
 		}
-		if e.Mode != k.key.Mode {
+		if e.Mode != k.key.Mode || e.Plugin {
 			return errNoEndpoint
 		}
 		if method := c.Request().Method; method != http.MethodGet && method != http.MethodHead {

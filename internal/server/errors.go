@@ -13,7 +13,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/api"
+	"chequer/internal/httpapi"
 	"chequer/internal/invoice"
+	"chequer/internal/invoicing"
 	"chequer/internal/merchant"
 )
 
@@ -55,6 +57,11 @@ var domainProblems = []struct {
 	err     error
 	problem *problem
 }{
+	{httpapi.ErrTooLarge, errTooLarge},
+	{httpapi.ErrCompressed, errCompressed},
+	{httpapi.ErrUnreadable, errUnreadable},
+	{invoicing.ErrRunning, errRunning},
+	{invoice.ErrNonceUsed, errBadNonce},
 	{invoice.ErrNotFound, errNoInvoice},
 	{invoice.ErrConflict, &problem{status: http.StatusConflict, code: "idempotency_conflict", message: "The idempotency key was used with another request"}},
 	{invoice.ErrLinkUsed, errLinkUsed},

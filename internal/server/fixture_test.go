@@ -20,6 +20,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/chain"
+	"chequer/internal/httpapi"
 	"chequer/internal/invoice"
 	"chequer/internal/invoice/invoicetest"
 	"chequer/internal/merchant"
@@ -92,7 +93,7 @@ func (f *fixture) enableFiats(fiats ...money.Currency) {
 }
 
 // limit restarts the server with rate limits.
-func (f *fixture) limit(limits server.Limits) {
+func (f *fixture) limit(limits httpapi.Limits) {
 	f.config.Limits = limits
 	f.restart()
 }

@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"chequer/internal/api"
+	"chequer/internal/httpapi"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
-	"chequer/internal/server"
 )
 
 // goldenText formats an answer: its status, every header, and the unchanged body.
@@ -156,7 +156,7 @@ var mistakes = []mistake{
 		return f.serve(r)
 	}},
 	{"too many calls of an address", func(f *fixture) *http.Response {
-		f.limit(server.Limits{PerAddress: 1})
+		f.limit(httpapi.Limits{PerAddress: 1})
 		for range 2 {
 			f.send(creation(message{}))
 		}
@@ -177,7 +177,7 @@ var mistakes = []mistake{
 	}},
 	sent("no scope", creation(message{key: "read"})),
 	{"too many calls of a key", func(f *fixture) *http.Response {
-		f.limit(server.Limits{PerKey: 1})
+		f.limit(httpapi.Limits{PerKey: 1})
 		for range 5 {
 			f.send(creation(message{key: "all"}))
 		}

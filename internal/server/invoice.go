@@ -2,26 +2,15 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
-	"chequer/internal/merchant"
-	"chequer/internal/money"
 	"chequer/internal/wire"
 )
-
-// creationTimeout bounds the time that a creation waits for storage, which another program may keep
-// locked. The invoice may be created nevertheless, so the caller must repeat the request with the
-// same idempotency key.
-const creationTimeout = 5 * time.Second
 
 // createInvoice handles POST invoice/new.
 func (s *server) createInvoice(c echo.Context, k call) error {
@@ -53,8 +42,7 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 	return s.writeInvoice(c, inv)
 }
 
-// create creates an invoice once per idempotency key. A repeated request gets the same invoice before
-// any other check, because it has the same nonce, and rates and settings may have changed since.
+// create creates an invoice once per idempotency key. A repeated request has the same nonce.
 func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p requestedPrice, class limitClass) (*invoice.Invoice, error) {
 	r.UnpaidLimits = s.unpaidLimits(ctx, class, k)
 	return s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error { return s.setPrice(p, &r.Terms) })
@@ -63,113 +51,8 @@ func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p 
 // createOnce creates an invoice once per idempotency key, within creationTimeout. If no invoice has the key
 // yet, it calls complete, which sets the remaining terms of the request.
 func (s *server) createOnce(ctx context.Context, k call, r invoice.CreateRequest, complete func(*invoice.CreateRequest) error) (*invoice.Invoice, error) {
-	limited, cancel := context.WithTimeout(ctx, creationTimeout)
-	defer cancel()
-	inv, err := s.createNow(limited, k, r, complete)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return nil, fmt.Errorf("%w: %w", invoice.ErrUnavailable, err)
-	}
-	return inv, err
-}
-
-// createNow is createOnce without a timeout of its own.
-func (s *server) createNow(ctx context.Context, k call, r invoice.CreateRequest, complete func(*invoice.CreateRequest) error) (*invoice.Invoice, error) {
-	var err error
-	if r.BodyHash, err = bodyHash(k.body); err != nil {
-		return nil, err
-	}
-	done, err := s.running.reserve(r.MerchantID, r.Key)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	if !r.Key.IsZero() {
-		inv, err := s.Invoices.Replay(ctx, r.MerchantID, r.Key, r.BodyHash)
-		if !errors.Is(err, invoice.ErrNotFound) {
-			return inv, err
-		}
-	}
-	if err := complete(&r); err != nil {
-		return nil, err
-	}
-	if err := s.addMerchant(ctx, &r); err != nil {
-		return nil, err
-	}
 	r.Nonce = invoice.Nonce{Key: k.key.ID, Value: k.nonce, TTL: nonceTTL}
-	inv, err := s.Invoices.Create(ctx, r)
-	switch {
-	case errors.Is(err, invoice.ErrNonceUsed):
-		return nil, errBadNonce
-	case err != nil:
-		return nil, err
-	}
-	select {
-	case s.Created <- inv.ID:
-	default: // the channel is only a hint
-	}
-	return inv, nil
-}
-
-// addMerchant adds the merchant's data to the request: the name that the shopper sees, the terms of
-// sale, the payment settings and the wallets.
-func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) error {
-	m, err := s.Merchants.Merchant(ctx, r.MerchantID)
-	if err != nil {
-		return fmt.Errorf("merchant of invoice: %w", err)
-	}
-	wallets, err := s.Merchants.Wallets(ctx, r.MerchantID, merchant.Mode(r.Mode))
-	if err != nil {
-		return fmt.Errorf("wallets of invoice: %w", err)
-	}
-	if r.Terms.Sale, err = s.saleTerms(ctx, r.MerchantID, r.Mode); err != nil {
-		return err
-	}
-	settings, err := s.Overrides.Effective(m.Choices)
-	if err != nil {
-		return fmt.Errorf("payment settings of merchant %s: %w", m.ID, err)
-	}
-	r.Terms.Merchant = m.Name
-	r.Wallets = wire.InvoiceWallets(wallets)
-	applySettings(settings, r)
-	return nil
-}
-
-// applySettings adds the merchant's payment settings to the request, where it does not set other terms.
-func applySettings(p merchant.PaymentSettings, r *invoice.CreateRequest) {
-	if len(r.DefaultMethods) == 0 {
-		r.DefaultMethods = p.Methods.Codes()
-	}
-	if r.ExpiresIn == 0 {
-		r.ExpiresIn = p.QuoteTime
-	}
-	r.Tolerance, r.DepthSteps = invoice.Tolerance(p.Tolerance), p.Confirmations.Steps()
-	r.Terms.AllowPaidExpired = p.LatePayments != merchant.LateDecide
-	if r.AllowPaidExpired != nil {
-		r.Terms.AllowPaidExpired = *r.AllowPaidExpired
-	}
-	if p.LatePayments == merchant.LateAccept {
-		r.Terms.Rules.LatePercent = 0
-	}
-}
-
-// saleTerms returns the terms of sale of a new invoice. No coins are sold for test money or test
-// networks, or while the merchant has no active exchange account.
-func (s *server) saleTerms(ctx context.Context, merchantID string, mode invoice.Mode) (invoice.SaleTerms, error) {
-	if mode != invoice.Live || s.Worthless {
-		return invoice.SaleTerms{}, nil
-	}
-	a, err := s.Merchants.Exchange(ctx, merchantID)
-	if errors.Is(err, merchant.ErrNotFound) || err == nil && !a.Active {
-		return invoice.SaleTerms{}, nil
-	}
-	if err != nil {
-		return invoice.SaleTerms{}, fmt.Errorf("exchange account of invoice: %w", err)
-	}
-	smallest, err := money.Parse(a.Smallest, invoice.SaleEuro)
-	if err != nil {
-		return invoice.SaleTerms{}, fmt.Errorf("smallest sale of invoice: %w", err)
-	}
-	return invoice.SaleTerms{Coins: slices.Clone(a.Coins), Smallest: smallest, Slippage: a.Slippage}, nil
+	return s.creator.Create(ctx, r, k.body, complete)
 }
 
 // requestedPrice is a price as the request writes it: plain digits and a currency's code.

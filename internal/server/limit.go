@@ -3,24 +3,11 @@ package server
 import (
 	"context"
 	"net/http"
-	"sync"
-	"time"
-
-	"golang.org/x/time/rate"
 
 	"chequer/internal/api"
 	"chequer/internal/caller"
 	"chequer/internal/invoice"
 )
-
-// Limits are rate limits of calls. The zero value sets no limit.
-type Limits struct {
-	// PerKey is the number of signed calls per second of one key, with a burst of five times that.
-	PerKey int
-	// PerAddress is the number of unsigned calls per second of one address, with a burst of twice
-	// that. Signed calls whose key or signature is refused also count.
-	PerAddress int
-}
 
 var (
 	errTooManyByKey = &problem{
@@ -32,54 +19,6 @@ var (
 		message: "This address makes too many requests",
 	}
 )
-
-// maxBuckets is the maximum number of callers in memory. When it is reached, callers with a full burst
-// are removed, which does not change their limit.
-const maxBuckets = 10_000
-
-// buckets holds a rate limiter for each caller. It is safe for concurrent use.
-type buckets struct {
-	perSecond, burst int
-
-	mu       sync.Mutex
-	byCaller map[string]*rate.Limiter
-}
-
-func newBuckets(perSecond, burst int) *buckets {
-	return &buckets{perSecond: perSecond, burst: burst, byCaller: map[string]*rate.Limiter{}}
-}
-
-// allow counts one call of a caller and reports whether it is within the limit.
-func (b *buckets) allow(caller string, now time.Time) bool {
-	return b.perSecond == 0 || b.limiter(caller, now).AllowN(now, 1)
-}
-
-// limiter returns the rate limiter of a caller.
-func (b *buckets) limiter(caller string, now time.Time) *rate.Limiter {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	l, known := b.byCaller[caller]
-	if !known {
-		if len(b.byCaller) >= maxBuckets {
-			b.evict(now)
-		}
-		l = rate.NewLimiter(rate.Limit(b.perSecond), b.burst)
-		b.byCaller[caller] = l
-	}
-	return l
-}
-
-// evict removes the callers with a full burst and, if none has a full burst, all callers.
-func (b *buckets) evict(now time.Time) {
-	for caller, limiter := range b.byCaller {
-		if limiter.TokensAt(now) >= float64(b.burst) {
-			delete(b.byCaller, caller)
-		}
-	}
-	if len(b.byCaller) >= maxBuckets {
-		clear(b.byCaller)
-	}
-}
 
 // limitClass is the class of a request for an invoice in the limits of unpaid invoices.
 type limitClass int

@@ -7,14 +7,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"chequer/internal/server"
+	"chequer/internal/httpapi"
 )
 
 func TestLimits_refuse_bursts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, time.Now)
-		f.limit(server.Limits{PerKey: 2, PerAddress: 1})
+		f.limit(httpapi.Limits{PerKey: 2, PerAddress: 1})
 		create := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: minimalBody}
 		status := message{method: "GET", target: "/api/v2/invoice/status?id=nobody"}
 		forged := create
@@ -32,7 +32,7 @@ func TestLimits_refuse_bursts(t *testing.T) {
 		if got := f.countRefused(t, forged, 3); got != 2 {
 			t.Errorf("%d of 3 forged calls were refused as too many, want 2", got)
 		}
-		f.limit(server.Limits{})
+		f.limit(httpapi.Limits{})
 		if got := f.countRefused(t, create, 200); got != 0 {
 			t.Errorf("%d of 200 calls were refused without a limit", got)
 		}
@@ -93,7 +93,7 @@ func TestAuth_can_require_the_scheme_of_Chequer_for_invoices(t *testing.T) {
 func TestLimits_count_IPv6_networks(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	f.limit(server.Limits{PerKey: 1, PerAddress: 1})
+	f.limit(httpapi.Limits{PerKey: 1, PerAddress: 1})
 	refused := 0
 	for i := range 10 {
 		r := f.request(message{method: "GET", target: "/api/v2/invoice/status?id=nobody"})

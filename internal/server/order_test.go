@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"chequer/internal/api"
-	"chequer/internal/server"
+	"chequer/internal/httpapi"
 )
 
 // fault is a fault of a request, in the order in which faults are reported.
@@ -98,7 +98,7 @@ func (f *fixture) prepare(t *testing.T, from fault) {
 		f.send(creation(message{key: "all", signRequest: true, nonce: orderNonce}))
 	}
 	id := f.create(t, "all", minimalBody)
-	f.limit(server.Limits{PerKey: 1, PerAddress: 1})
+	f.limit(httpapi.Limits{PerKey: 1, PerAddress: 1})
 	if from <= busyAddress {
 		f.countRefused(t, message{method: "GET", target: "/api/v2/invoice/status?id=" + id}, 3)
 	}

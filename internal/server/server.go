@@ -4,13 +4,9 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
-	"regexp"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -18,7 +14,9 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/chain"
+	"chequer/internal/httpapi"
 	"chequer/internal/invoice"
+	"chequer/internal/invoicing"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
 )
@@ -87,7 +85,7 @@ type Config struct {
 	// OwnScheme requires a request signature for invoice/new too. The server's own pages are
 	// exempt.
 	OwnScheme bool
-	Limits    Limits
+	Limits    httpapi.Limits
 	// Stopping is closed when the server is about to stop: waiting calls are answered then. If it
 	// is nil, they wait until their time is over.
 	Stopping <-chan struct{}
@@ -99,9 +97,9 @@ type Config struct {
 
 type server struct {
 	Config
-	running   running
-	keys      *buckets
-	addresses *buckets
+	creator   *invoicing.Service
+	keys      *httpapi.Buckets
+	addresses *httpapi.Buckets
 }
 
 // New returns a handler for every API path below the base path. It must not be wrapped in a handler
@@ -109,9 +107,12 @@ type server struct {
 // GET.
 func New(c Config) http.Handler {
 	s := &server{
-		Config:    c,
-		keys:      newBuckets(c.Limits.PerKey, 5*c.Limits.PerKey),
-		addresses: newBuckets(c.Limits.PerAddress, 2*c.Limits.PerAddress),
+		Config: c,
+		creator: invoicing.New(invoicing.Config{
+			Invoices: c.Invoices, Merchants: c.Merchants, Overrides: c.Overrides, Worthless: c.Worthless, Created: c.Created,
+		}),
+		keys:      httpapi.NewBuckets(c.Limits.PerKey, 5*c.Limits.PerKey),
+		addresses: httpapi.NewBuckets(c.Limits.PerAddress, 2*c.Limits.PerAddress),
 	}
 	s.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	e := echo.New()
@@ -121,9 +122,9 @@ func New(c Config) http.Handler {
 	}
 	e.Logger.SetOutput(io.Discard)
 	e.HTTPErrorHandler = s.fail
-	e.Use(recovered, setCommonHeaders)
+	e.Use(httpapi.Recovered, httpapi.CommonHeaders)
 	s.routes(e.Group(strings.TrimRight(c.BasePath, "/")))
-	return withoutRepeatedSlashes(e)
+	return httpapi.WithoutRepeatedSlashes(e)
 }
 
 // readMethods are the methods of routes that change nothing.
@@ -226,55 +227,9 @@ func (s *server) administered(p problems) func(func(echo.Context, call) error) e
 	}
 }
 
-// recovered turns a panic into an internal error, so that its answer has the common form of errors.
-func recovered(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) (err error) {
-		defer func() {
-			switch r := recover(); r {
-			case nil:
-			case http.ErrAbortHandler:
-				panic(r)
-			default:
-				err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
-			}
-		}()
-		return next(c)
-	}
-}
-
-// setCommonHeaders sets the headers of every answer.
-func setCommonHeaders(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		header := c.Response().Header()
-		header.Set("Cache-Control", "no-store")
-		header.Set("X-Content-Type-Options", "nosniff")
-		return next(c)
-	}
-}
-
 // Owns reports whether a path belongs to the API; all other paths belong to the pages. Repeated
 // slashes count as one.
 func Owns(path, basePath string) bool {
-	path, below := strings.CutPrefix(slashes.ReplaceAllString(path, "/"), basePath)
-	return below && (isBelow(path, "/api") || isBelow(path, "/v2") || path == api.PathProofKey)
-}
-
-func isBelow(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }
-
-var slashes = regexp.MustCompile(`//+`)
-
-// withoutRepeatedSlashes routes "//api//v2/…" as "/api/v2/…". RequestURI keeps the request target
-// as it was sent, because signatures cover it.
-func withoutRepeatedSlashes(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if slashes.MatchString(r.URL.Path) || slashes.MatchString(r.URL.RawPath) {
-			clean := *r
-			clean.URL = new(url.URL)
-			*clean.URL = *r.URL
-			clean.URL.Path = slashes.ReplaceAllString(r.URL.Path, "/")
-			clean.URL.RawPath = slashes.ReplaceAllString(r.URL.RawPath, "/")
-			r = &clean
-		}
-		next.ServeHTTP(w, r)
-	})
+	path, below := httpapi.Below(path, basePath)
+	return below && (httpapi.Owns("/api", path) || httpapi.Owns("/v2", path) || path == api.PathProofKey)
 }

@@ -45,7 +45,7 @@ func fingerprint(value string) string {
 }
 
 func keyFields(k merchant.Key) audit.Fields {
-	return fields("label", k.Label, "mode", string(k.Mode), "scopes", joined(k.Scopes))
+	return fields("label", k.Label, "mode", string(k.Mode), "scopes", joined(k.Scopes), "plugin", k.Plugin)
 }
 
 func walletFields(w merchant.Wallet) audit.Fields {
@@ -57,7 +57,16 @@ func walletFields(w merchant.Wallet) audit.Fields {
 
 func endpointFields(e merchant.Endpoint) audit.Fields {
 	return fields("host", host(e.URL), "url", fingerprint(e.URL), "mode", string(e.Mode), "events", joined(e.Events), "paused", flag(e.Paused),
-		"key", fingerprint(e.Key), "next key", fingerprint(e.NextKey), "removed", stamp(e.ArchivedAt))
+		"plugin", flag(e.Plugin), "secret", pluginSecret(e), "key", fingerprint(e.Key), "next key", fingerprint(e.NextKey), "removed", stamp(e.ArchivedAt))
+}
+
+// pluginSecret returns the fingerprint of a secret that a plug-in may choose; "" for another endpoint, whose key changes
+// with its secret.
+func pluginSecret(e merchant.Endpoint) string {
+	if !e.Plugin {
+		return ""
+	}
+	return fingerprint("secret of " + e.ID + " " + e.Secret)
 }
 
 func exchangeFields(a merchant.ExchangeAccount) audit.Fields {

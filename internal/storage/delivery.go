@@ -5,16 +5,18 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"chequer/internal/audit"
+	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/storage/engine"
 )
 
-// addDeliveries writes a delivery of each event for every endpoint that wants it; last is the
-// position of the last event. It is part of the transaction that writes the events. An endpoint whose list of events
+// addDeliveries writes a delivery of each event for every endpoint that wants it, and of each message for every endpoint of
+// a plug-in; last is the position of the last event. It is part of the transaction that writes the events. An endpoint whose list of events
 // cannot be parsed gets every event. These deliveries wait until the row is repaired, and the change of the invoice
 // does not fail.
 func addDeliveries(ctx context.Context, q querier, recorded recordedEvents, last int64) error {
@@ -23,20 +25,20 @@ func addDeliveries(ctx context.Context, q querier, recorded recordedEvents, last
 	}
 	endpoints, err := list(ctx, q, func(row scanner) (e merchant.Endpoint, err error) {
 		var events string
-		if err = row.Scan(&e.ID, &events); err != nil {
+		if err = row.Scan(&e.ID, &events, &e.Plugin); err != nil {
 			return e, err
 		}
 		if e.Events, err = parseList[string](events); err != nil {
 			e.Events = nil
 		}
 		return e, nil
-	}, "SELECT id, events FROM endpoints WHERE merchant_id = $1 AND mode = $2 AND archived_at IS NULL", recorded.merchantID, string(recorded.mode))
+	}, "SELECT id, events, plugin FROM endpoints WHERE merchant_id = $1 AND mode = $2 AND archived_at IS NULL", recorded.merchantID, string(recorded.mode))
 	if err != nil {
 		return fmt.Errorf("read endpoints: %w", err)
 	}
 	for i, e := range recorded.events {
 		for _, endpoint := range endpoints {
-			if !endpoint.Wants(string(e.Type)) {
+			if endpoint.Plugin || !endpoint.Wants(string(e.Type)) {
 				continue
 			}
 			position, at := last-int64(len(recorded.events)-1-i), e.CreatedAt.UnixMilli()
@@ -46,6 +48,34 @@ func addDeliveries(ctx context.Context, q querier, recorded recordedEvents, last
 				endpoint.ID, position, e.ID, string(e.Type), recorded.invoiceID, at)
 			if err != nil {
 				return fmt.Errorf("write delivery of %s: %w", e.Type, err)
+			}
+		}
+	}
+	return addMessages(ctx, q, recorded, endpoints)
+}
+
+// addMessages writes a delivery of each message for every endpoint of a plug-in that wants it. A message takes a position in
+// the feed, although it is not part of the feed.
+func addMessages(ctx context.Context, q querier, h recordedEvents, endpoints []merchant.Endpoint) error {
+	endpoints = slices.DeleteFunc(endpoints, func(e merchant.Endpoint) bool { return !e.Plugin })
+	if len(h.messages) == 0 || len(endpoints) == 0 {
+		return nil
+	}
+	last, err := takePositions(ctx, q, h.merchantID, len(h.messages))
+	if err != nil {
+		return err
+	}
+	for i, m := range h.messages {
+		for _, endpoint := range endpoints {
+			if !endpoint.Wants(m.Type) {
+				continue
+			}
+			_, err := q.ExecContext(ctx, `
+				INSERT INTO deliveries (endpoint_id, position, event_id, type, invoice_id, body, state, tries, created_at, next_try_at)
+				VALUES ($1, $2, $3, $4, $5, $6, 'pending', 0, $7, $7)`,
+				endpoint.ID, last-int64(len(h.messages)-1-i), m.ID, m.Type, h.invoiceID, string(m.Body), m.CreatedAt.UnixMilli())
+			if err != nil {
+				return fmt.Errorf("write delivery of %s: %w", m.Type, err)
 			}
 		}
 	}
@@ -160,9 +190,7 @@ func (s *Storage) Resend(ctx context.Context, e merchant.Endpoint, eventID strin
 		if err != nil {
 			return err
 		}
-		rescheduled, err := exec(ctx, q, `
-			UPDATE deliveries SET state = 'pending', first_try_at = NULL, next_try_at = $3, resent = TRUE
-			WHERE endpoint_id = $1 AND position = $2`, e.ID, position, at.UnixMilli())
+		rescheduled, err := exec(ctx, q, rescheduleDelivery, e.ID, position, at.UnixMilli())
 		if err != nil {
 			return merchantNotFound(err, "send again")
 		}
@@ -176,8 +204,13 @@ func (s *Storage) Resend(ctx context.Context, e merchant.Endpoint, eventID strin
 	})
 }
 
+// rescheduleDelivery schedules a delivery that exists.
+const rescheduleDelivery = `
+	UPDATE deliveries SET state = 'pending', first_try_at = NULL, next_try_at = $3, resent = TRUE
+	WHERE endpoint_id = $1 AND position = $2`
+
 // findEvent returns the position of an event that an endpoint may get: one of the merchant's feed,
-// or a test event of the endpoint. It returns merchant.ErrNotFound if there is none.
+// or a test event or a message of the endpoint. It returns merchant.ErrNotFound if there is none.
 func findEvent(ctx context.Context, q querier, endpointID, eventID string) (position int64, err error) {
 	err = q.QueryRowContext(ctx, eventPosition, endpointID, eventID).Scan(&position)
 	if err != nil {
@@ -189,7 +222,7 @@ func findEvent(ctx context.Context, q querier, endpointID, eventID string) (posi
 // eventPosition is the statement of findEvent. It reads few rows, since endpoints have few test events.
 const eventPosition = `
 	SELECT position FROM events e WHERE id = $2
-		AND EXISTS (SELECT 1 FROM endpoints p WHERE p.id = $1 AND p.merchant_id = e.merchant_id AND p.mode = e.mode)
+		AND EXISTS (SELECT 1 FROM endpoints p WHERE p.id = $1 AND p.merchant_id = e.merchant_id AND p.mode = e.mode AND NOT p.plugin)
 	UNION ALL
 	SELECT position FROM deliveries WHERE endpoint_id = $1 AND body IS NOT NULL AND event_id = $2`
 
@@ -200,10 +233,7 @@ func (s *Storage) ResendAfter(ctx context.Context, e merchant.Endpoint, after in
 		next int64
 	}
 	r, err := answer(ctx, s.write, func(ctx context.Context, q querier) (r result, err error) {
-		events, err := list(ctx, q, readEvent, `
-			SELECT position, id, type, version, created_at, body FROM events
-			WHERE merchant_id = $1 AND mode = $2 AND position > $3 ORDER BY position LIMIT $4`,
-			e.MerchantID, string(e.Mode), after, limit)
+		events, err := resendable(ctx, q, e, after, limit)
 		if err != nil {
 			return r, fmt.Errorf("read events: %w", err)
 		}
@@ -229,9 +259,28 @@ func (s *Storage) ResendAfter(ctx context.Context, e merchant.Endpoint, after in
 	return r.sent, r.next, err
 }
 
+// resendable returns the first limit events after a position that may be sent again to an endpoint: those of the feed or,
+// for a plug-in, its messages.
+func resendable(ctx context.Context, q querier, e merchant.Endpoint, after int64, limit int) ([]invoice.Event, error) {
+	if e.Plugin {
+		return list(ctx, q, func(row scanner) (m invoice.Event, err error) {
+			err = row.Scan(&m.Position, &m.Type)
+			return m, err
+		}, "SELECT position, type FROM deliveries WHERE endpoint_id = $1 AND body IS NOT NULL AND position > $2 ORDER BY position LIMIT $3", e.ID, after, limit)
+	}
+	return list(ctx, q, readEvent, `
+		SELECT position, id, type, version, created_at, body FROM events
+		WHERE merchant_id = $1 AND mode = $2 AND position > $3 ORDER BY position LIMIT $4`,
+		e.MerchantID, string(e.Mode), after, limit)
+}
+
 // reschedule schedules the event at a position for an endpoint like a new one, but without waiting
 // for older events of its invoice.
 func reschedule(ctx context.Context, q querier, e merchant.Endpoint, position int64, at time.Time) error {
+	if e.Plugin {
+		_, err := exec(ctx, q, rescheduleDelivery, e.ID, position, at.UnixMilli())
+		return err
+	}
 	_, err := q.ExecContext(ctx, `
 		INSERT INTO deliveries (endpoint_id, position, event_id, type, invoice_id, state, tries, created_at, next_try_at, resent)
 		SELECT $1, position, id, type, COALESCE(invoice_id, ''), 'pending', 0, created_at, $4, TRUE FROM events WHERE merchant_id = $2 AND position = $3

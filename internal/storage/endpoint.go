@@ -19,7 +19,7 @@ type endpointRow struct {
 	key, secret               string // the secret is sealed
 	nextKey, nextSecret       string // "" unless rotating, the secret sealed
 	events                    string
-	paused                    bool
+	paused, plugin            bool
 	createdAt                 int64
 	archivedAt                sql.Null[int64]
 	mac                       string
@@ -30,7 +30,7 @@ func sealEndpoint(box *seal.Box, e merchant.Endpoint) endpointRow {
 	r := endpointRow{
 		id: e.ID, merchantID: e.MerchantID, mode: string(e.Mode), url: e.URL,
 		key: e.Key, secret: box.Seal(endpointSecretPurpose(e.ID), []byte(e.Secret)), nextKey: e.NextKey,
-		events: listText(e.Events), paused: e.Paused, createdAt: e.CreatedAt.UnixMilli(), archivedAt: millis(e.ArchivedAt),
+		events: listText(e.Events), paused: e.Paused, plugin: e.Plugin, createdAt: e.CreatedAt.UnixMilli(), archivedAt: millis(e.ArchivedAt),
 	}
 	if e.Rotating() {
 		r.nextSecret = box.Seal(endpointSecretPurpose(e.ID), []byte(e.NextSecret))
@@ -46,7 +46,7 @@ func (r endpointRow) unseal(box *seal.Box) (merchant.Endpoint, error) {
 	}
 	e := merchant.Endpoint{
 		ID: r.id, MerchantID: r.merchantID, Mode: merchant.Mode(r.mode), URL: r.url, Key: r.key, NextKey: r.nextKey,
-		Paused: r.paused, CreatedAt: utc(r.createdAt), ArchivedAt: fromMillis(r.archivedAt),
+		Paused: r.paused, Plugin: r.plugin, CreatedAt: utc(r.createdAt), ArchivedAt: fromMillis(r.archivedAt),
 	}
 	var err error
 	if e.Events, err = parseList[string](r.events); err != nil {
@@ -69,10 +69,14 @@ func (r endpointRow) unseal(box *seal.Box) (merchant.Endpoint, error) {
 
 // fields returns the fields that the row's MAC covers.
 func (r endpointRow) fields() []string {
-	return []string{
+	fields := []string{
 		r.id, r.merchantID, r.mode, r.url, r.key, r.secret, r.nextKey, r.nextSecret, r.events, strconv.FormatBool(r.paused),
 		strconv.FormatInt(r.createdAt, 10), nullText(r.archivedAt),
 	}
+	if r.plugin { // other rows are as in schema versions below 51
+		fields = append(fields, "plugin")
+	}
+	return fields
 }
 
 // CreateEndpoint implements merchant.EndpointStorage.
@@ -91,9 +95,9 @@ func (s *Storage) CreateEndpoint(ctx context.Context, e merchant.Endpoint) error
 			return merchant.ErrTooMany
 		}
 		_, err = q.ExecContext(ctx, `
-			INSERT INTO endpoints (id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, created_at, mac)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-			r.id, r.merchantID, r.mode, r.url, r.key, r.secret, r.nextKey, r.nextSecret, r.events, r.paused, r.createdAt, r.mac)
+			INSERT INTO endpoints (id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, plugin, created_at, mac)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+			r.id, r.merchantID, r.mode, r.url, r.key, r.secret, r.nextKey, r.nextSecret, r.events, r.paused, r.plugin, r.createdAt, r.mac)
 		if err != nil {
 			return fmt.Errorf("write endpoint: %w", err)
 		}
@@ -105,7 +109,7 @@ func (s *Storage) CreateEndpoint(ctx context.Context, e merchant.Endpoint) error
 // that names the row.
 func (s *Storage) Endpoints(ctx context.Context, merchantID string) ([]merchant.Endpoint, error) {
 	rows, err := readAll(ctx, s, "read endpoints", readEndpointRow, `
-		SELECT id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, created_at, archived_at, mac
+		SELECT id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, plugin, created_at, archived_at, mac
 		FROM endpoints WHERE merchant_id = $1 AND archived_at IS NULL ORDER BY created_at, id`, merchantID)
 	if err != nil {
 		return nil, err
@@ -120,7 +124,7 @@ func (s *Storage) Endpoints(ctx context.Context, merchantID string) ([]merchant.
 // DueEndpoints implements webhook.Storage.
 func (s *Storage) DueEndpoints(ctx context.Context, now time.Time) ([]merchant.Endpoint, error) {
 	rows, err := readAll(ctx, s, "due endpoints", readEndpointRow, `
-		SELECT id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, created_at, archived_at, mac
+		SELECT id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, plugin, created_at, archived_at, mac
 		FROM endpoints WHERE archived_at IS NULL AND NOT paused AND EXISTS (
 			SELECT 1 FROM deliveries d WHERE d.endpoint_id = endpoints.id AND d.next_try_at <= $1)`, now.UnixMilli())
 	if err != nil {
@@ -146,7 +150,7 @@ func (s *Storage) openEndpoints(rows []endpointRow) (endpoints []merchant.Endpoi
 func (s *Storage) UpdateEndpoint(ctx context.Context, merchantID, id string, change func(*merchant.Endpoint) error) (merchant.Endpoint, error) {
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.Endpoint, error) {
 		before, err := readEndpointRow(q.QueryRowContext(ctx, `
-			SELECT id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, created_at, archived_at, mac
+			SELECT id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, plugin, created_at, archived_at, mac
 			FROM endpoints WHERE id = $1 AND merchant_id = $2 AND archived_at IS NULL`+s.engine.ForUpdate, id, merchantID))
 		if err != nil {
 			return merchant.Endpoint{}, merchantNotFound(err, "read endpoint")
@@ -188,7 +192,7 @@ func failPendingDeliveries(ctx context.Context, q querier, endpointID string) er
 }
 
 func readEndpointRow(row scanner) (r endpointRow, err error) {
-	err = row.Scan(&r.id, &r.merchantID, &r.mode, &r.url, &r.key, &r.secret, &r.nextKey, &r.nextSecret, &r.events, &r.paused,
+	err = row.Scan(&r.id, &r.merchantID, &r.mode, &r.url, &r.key, &r.secret, &r.nextKey, &r.nextSecret, &r.events, &r.paused, &r.plugin,
 		&r.createdAt, &r.archivedAt, &r.mac)
 	return r, err
 }

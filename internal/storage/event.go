@@ -35,11 +35,12 @@ type recordedEvents struct {
 	mode       invoice.Mode
 	invoiceID  string // "" = events without an invoice
 	events     []invoice.Event
+	messages   []invoice.Message // to shop plug-ins
 }
 
 // eventsOf returns the new events of an invoice.
 func eventsOf(inv *invoice.Invoice) recordedEvents {
-	return recordedEvents{merchantID: inv.MerchantID, mode: inv.Mode, invoiceID: inv.ID, events: inv.Events}
+	return recordedEvents{merchantID: inv.MerchantID, mode: inv.Mode, invoiceID: inv.ID, events: inv.Events, messages: inv.Messages}
 }
 
 // appendEvents writes events to their merchant's feed, with their deliveries; last is the last

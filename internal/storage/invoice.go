@@ -129,6 +129,9 @@ func (s *Storage) insert(ctx context.Context, q querier, c invoice.Creation, inv
 	if err := saveEvidence(ctx, q, c.EvidenceName, c.Evidence); err != nil {
 		return err
 	}
+	if err := keepPluginMetadata(ctx, q, c, inv.ID); err != nil {
+		return err
+	}
 	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil {
 		return err
 	}
@@ -139,7 +142,7 @@ func (s *Storage) insert(ctx context.Context, q querier, c invoice.Creation, inv
 // empty or nil in the same way.
 func asRead(inv *invoice.Invoice) *invoice.Invoice {
 	read := *inv
-	read.Events = nil
+	read.Events, read.Messages = nil, nil
 	if len(read.Terms.Metadata) == 0 {
 		read.Terms.Metadata = nil
 	}

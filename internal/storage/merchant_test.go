@@ -115,6 +115,8 @@ func TestKey_refuses_a_row_that_was_changed(t *testing.T) {
 			`UPDATE api_keys SET revoked_at = NULL WHERE id = 'k1'`,
 			`UPDATE api_keys SET mode = 'test' WHERE id = 'k1'`,
 			`UPDATE api_keys SET merchant_id = 'bakery' WHERE id = 'k1'`,
+			`UPDATE api_keys SET plugin = 'other' WHERE id = 'k1'`,
+			`UPDATE api_keys SET token_hash = 'ab' WHERE id = 'k1'`,
 			`UPDATE api_keys SET secret = (SELECT secret FROM api_keys WHERE id = 'k2'), mac = (SELECT mac FROM api_keys WHERE id = 'k2') WHERE id = 'k1'`,
 		} {
 			execSQL(t, url, statement)
@@ -341,6 +343,34 @@ func TestChangeChoices_locks_the_merchant(t *testing.T) {
 		group.Wait()
 		if stored.Load() != 1 || stale.Load() != 7 {
 			t.Errorf("%d changes were stored and %d were stale, want 1 and 7", stored.Load(), stale.Load())
+		}
+	})
+}
+
+// A key of a plug-in has no secret. Neither its hash nor its kind can be changed without the master key.
+func TestKey_of_a_plugin(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		k := newKey("k1")
+		k.Secret, k.Plugin, k.TokenHash, k.Scopes = "", "woocommerce", "0123456789abcdef", []merchant.Scope{merchant.ScopeViewInvoices}
+		if err := s.CreateKey(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+		found, err := s.Key(t.Context(), k.Key)
+		if diff := cmp.Diff(k, found, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("key: error %v (-want +got):\n%s", err, diff)
+		}
+		if stored := rows(t, url, "SELECT secret FROM api_keys"); cmp.Diff([]string{""}, stored) != "" {
+			t.Errorf("stored secrets: %q, want none", stored)
+		}
+		for _, change := range []string{"token_hash = 'ffff'", "plugin = 'other'", "plugin = ''", "plugin = '', token_hash = ''"} {
+			execSQL(t, url, "UPDATE api_keys SET "+change+" WHERE id = 'k1'")
+			if _, err := s.Key(t.Context(), k.Key); !errors.Is(err, merchant.ErrTampered) {
+				t.Errorf("after %s: got error %v, want %v", change, err, merchant.ErrTampered)
+			}
+			execSQL(t, url, "DELETE FROM api_keys WHERE id = 'k1'")
+			if err := s.CreateKey(t.Context(), k); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

@@ -121,6 +121,10 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 		{"RemoveNote", "note.removed", func() error {
 			return s.RemoveNote(ctx, casework.Note{ID: "n", InvoiceID: "a", MerchantID: "shop", Text: "secret note"})
 		}},
+		{"SetPluginMetadata", "invoice.changed", func() error {
+			return s.SetPluginMetadata(ctx, "shop", "a", []byte(`{"buyerName":"secret buyer"}`))
+		}},
+		{"SetPluginArchived", "invoice.changed", func() error { return s.SetPluginArchived(ctx, "shop", "a", noon) }},
 		{"Snooze", "case.snoozed", func() error {
 			inv := update(t, t.Context(), s, "a", func(inv *invoice.Invoice) { inv.State.Exceptions = []invoice.Exception{invoice.Overpaid} })
 			return s.Snooze(ctx, casework.Snooze{InvoiceID: "a", MerchantID: "shop", Until: noon}, inv.Version)

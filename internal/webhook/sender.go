@@ -3,7 +3,10 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"io"
 	"net/http"
@@ -68,16 +71,23 @@ func (s *sender) post(ctx context.Context, e merchant.Endpoint, eventID string, 
 }
 
 // Sign sets the headers of a request: the signature over the body, as in the specification of the
-// API, and for every current secret a signature that also covers time and event.
+// API, and for every current secret a signature that also covers time and event. A message to a shop plug-in has the
+// signature that plug-ins made for BTCPay Server check.
 func Sign(h http.Header, e merchant.Endpoint, eventID string, body []byte, at time.Time) {
+	h.Set("Content-Type", "application/json")
+	h.Set("User-Agent", "Chequer")
+	if e.Plugin {
+		mac := hmac.New(sha256.New, []byte(e.Secret))
+		mac.Write(body)
+		h.Set("BTCPay-Sig", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+		return
+	}
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 	message := signature.Event{Timestamp: timestamp, ID: eventID, Body: body}.Message()
 	var signatures []string
 	for _, secret := range e.Secrets() {
 		signatures = append(signatures, signature.Sign(secret, message))
 	}
-	h.Set("Content-Type", "application/json")
-	h.Set("User-Agent", "Chequer")
 	h.Set(api.HeaderKey, e.Key)
 	h.Set(api.HeaderSignature, signature.Sign(e.Secret, body))
 	h.Set(api.HeaderEventID, eventID)

@@ -40,6 +40,14 @@ type Claim struct {
 	Until          time.Time // end of the claim
 }
 
+// delivery returns the claimed delivery.
+func (c Claim) delivery() merchant.Delivery {
+	return merchant.Delivery{
+		EndpointID: c.EndpointID, Position: c.Position, EventID: c.EventID, EventType: c.EventType, InvoiceID: c.InvoiceID,
+		Attempts: c.Attempts, FirstAttemptAt: c.FirstAttemptAt,
+	}
+}
+
 // Outcome is the state of a delivery after an attempt.
 type Outcome struct {
 	State         merchant.DeliveryState

@@ -37,6 +37,8 @@ const (
 type Config struct {
 	Storage Storage
 	Dialer  guard.Connector
+	// Complete returns the body of an attempt at the delivery of a message to a shop plug-in.
+	Complete func(ctx context.Context, e merchant.Endpoint, d merchant.Delivery, stored []byte) ([]byte, error)
 	// TLS is set only in tests; nil uses the system's certificates.
 	TLS *tls.Config
 	Now func() time.Time
@@ -48,6 +50,7 @@ type Config struct {
 type Worker struct {
 	storage   Storage
 	sender    sender
+	complete  func(ctx context.Context, e merchant.Endpoint, d merchant.Delivery, stored []byte) ([]byte, error)
 	limiter   *endpointLimiter
 	now       func() time.Time
 	log       *slog.Logger
@@ -61,7 +64,7 @@ type Worker struct {
 func New(c Config) *Worker {
 	return &Worker{
 		storage: c.Storage, sender: sender{dialer: c.Dialer, now: c.Now, tls: c.TLS}, now: c.Now, log: c.Log,
-		wake: make(chan struct{}, 1), limiter: newEndpointLimiter(c.Now),
+		complete: c.Complete, wake: make(chan struct{}, 1), limiter: newEndpointLimiter(c.Now),
 	}
 }
 
@@ -125,7 +128,15 @@ func (w *Worker) startAttempts(ctx context.Context, e merchant.Endpoint, limit i
 
 // attempt sends a claimed delivery once and stores the result.
 func (w *Worker) attempt(ctx context.Context, e merchant.Endpoint, c Claim) {
-	t, retryAfter := w.sender.send(ctx, e, c.EventID, c.Body)
+	body := c.Body
+	if e.Plugin {
+		var err error
+		if body, err = w.complete(ctx, e, c.delivery(), c.Body); err != nil {
+			w.log.Error("message to a plug-in not completed, will be repeated", "endpoint", e.ID, "event", c.EventID, "error", err)
+			return
+		}
+	}
+	t, retryAfter := w.sender.send(ctx, e, c.EventID, body)
 	if ctx.Err() != nil {
 		return // the program is stopping; the claim expires
 	}

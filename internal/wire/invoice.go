@@ -6,7 +6,6 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
-	"chequer/internal/merchant"
 	"chequer/internal/money"
 )
 
@@ -43,12 +42,4 @@ func CreateRequest(r api.InvoiceRequest) invoice.CreateRequest {
 		},
 		AllowPaidExpired: r.AllowPaidExpired, ExpiresIn: time.Duration(r.ExpiresIn) * time.Second, PaymentMethods: r.PaymentMethods,
 	}
-}
-
-// InvoiceWallets returns the wallets of a merchant as a new invoice takes them.
-func InvoiceWallets(wallets []merchant.Wallet) (all []invoice.Wallet) {
-	for _, w := range wallets {
-		all = append(all, invoice.Wallet{Asset: w.Asset, Key: w.Key, Counter: w.Counter})
-	}
-	return all
 }

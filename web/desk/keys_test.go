@@ -50,6 +50,27 @@ func TestKeys_create(t *testing.T) {
 }
 
 // A form that breaks a rule keeps its values, and names the field.
+// The key of a shop plug-in is listed and revoked like any other. The page names the plug-in and its store.
+func TestKeys_of_a_plugin(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.owner()
+	b := f.as("Emil", account.Developer)
+	k, token, err := f.merchants.CreatePluginKey(t.Context(), shop, merchant.PluginKey{
+		Plugin: "medusa", Mode: merchant.Test, Scopes: []merchant.Scope{merchant.ScopeViewInvoices, merchant.ScopeSettleInvoices},
+	})
+	f.must(err)
+	b.get("/desk/shop/keys").want(http.StatusOK, "medusa", "canviewinvoices")
+	page := b.get("/desk/shop/keys/"+k.Key).want(http.StatusOK, "Shop plug-in medusa", "Store ID test-"+shop, "cansettleinvoices")
+	if strings.Contains(page.body, token[32:]) {
+		t.Error("the page shows the token")
+	}
+	b.send("/desk/shop/keys/" + k.Key + "/revoke").leads("/desk/shop/keys?done=revoked")
+	if found, err := f.merchants.AuthenticateToken(t.Context(), token); err != nil || found.RevokedAt.IsZero() {
+		t.Errorf("got %+v, error %v, want a revoked key", found, err)
+	}
+}
+
 func TestKeys_refused_form(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

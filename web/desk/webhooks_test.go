@@ -165,6 +165,29 @@ func TestWebhooks_change(t *testing.T) {
 	}
 }
 
+// Only a shop plug-in changes its webhook. The desk shows it and removes it.
+func TestWebhooks_of_a_plugin(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.owner()
+	b := f.as("Emil", account.Developer)
+	e, err := f.endpoints.CreateForPlugin(t.Context(), shop, merchant.Test, merchant.PluginEndpoint{URL: hook, Events: []string{"InvoiceSettled"}})
+	f.must(err)
+	at := "/desk/shop/webhooks/" + e.ID
+	page := b.get(at).want(http.StatusOK, "InvoiceSettled")
+	for _, link := range []string{at + "/edit", at + "/rotate"} {
+		if page.find(`a[href="`+link+`"]`).Length() > 0 {
+			t.Errorf("the page links to %s", link)
+		}
+		b.get(link).want(http.StatusConflict, "The webhook does not allow this now.")
+	}
+	b.send(at+"/rotate").want(http.StatusConflict, "The webhook does not allow this now.")
+	b.send(at + "/remove")
+	if all, err := f.endpoints.All(t.Context(), shop); err != nil || len(all) != 0 {
+		t.Errorf("got %+v, error %v, want none", all, err)
+	}
+}
+
 // Webhooks and deliveries of another shop are not found, nor are unknown changes.
 func TestWebhooks_of_another_shop(t *testing.T) {
 	t.Parallel()

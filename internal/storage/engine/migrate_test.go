@@ -66,6 +66,9 @@ func TestMigrations_that_were_released_do_not_change(t *testing.T) {
 		"00046_unreadable.sql":           "8505c2dc45019279",
 		"00047_retention.sql":            "e146d8c3507ecd55",
 		"00048_terminal_assignments.sql": "9dc823b6e2b25762",
+		"00049_plugin_keys.sql":          "4cc61648def73470",
+		"00050_plugin_data.sql":          "97c77cf22d922a84",
+		"00051_plugin_webhooks.sql":      "ef72057da650bd43",
 	}
 	files, err := filepath.Glob("migrations/*.sql")
 	if err != nil {

@@ -33,6 +33,8 @@ func (v *page) askToChange() error {
 		return err
 	}
 	switch change := v.Param("change"); {
+	case e.Plugin && (change == edit || change == rotate):
+		return v.showWebhook(http.StatusConflict, e, v.Text("desk.problem.webhook"))
 	case change == edit:
 		return v.showEdit(http.StatusOK, e, webhookForm{url: e.URL, mode: e.Mode, events: e.Events}, nil)
 	case change == rotate && e.Rotating(), change == finish && !e.Rotating():

@@ -77,7 +77,7 @@ func (v *page) keyRow(k merchant.Key) desk.KeyRow {
 		Used: v.Ago(k.UsedAt), Created: v.Clock(k.CreatedAt), Revoked: !k.RevokedAt.IsZero(),
 	}
 	for _, s := range k.Scopes {
-		row.Scopes = append(row.Scopes, desk.Scope{Name: string(s), Wide: s == merchant.ScopeAdmin})
+		row.Scopes = append(row.Scopes, desk.Scope{Name: string(s), Wide: s == merchant.ScopeAdmin || s == merchant.ScopeSettleInvoices})
 	}
 	return row
 }
@@ -175,6 +175,9 @@ func (v *page) showKey(status int, k merchant.Key, problem string) error {
 			{Name: v.Text("desk.key.created.at"), Value: v.Clock(k.CreatedAt)},
 			{Name: v.Text("desk.key.used"), Value: v.Ago(k.UsedAt)},
 		},
+	}
+	if k.IsPlugin() {
+		page.Facts = append(page.Facts, desk.Fact{Name: v.Text("desk.key.plugin"), Value: k.Plugin}, desk.Fact{Name: v.Text("desk.key.store"), Value: k.StoreID()})
 	}
 	if k.RevokedAt.IsZero() {
 		page.Revoke = v.Below(visit.KeysPath + "/" + k.Key + "/revoke")

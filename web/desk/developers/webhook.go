@@ -55,7 +55,9 @@ func (v *page) webhookFacts(e merchant.Endpoint, h merchant.EndpointHealth) []de
 	all := []desk.Fact{
 		{Name: v.Text("desk.webhook.url"), Value: e.URL},
 		{Name: v.Text("desk.webhook.events"), Value: v.eventsText(e)},
-		{Name: v.Text("desk.webhook.key"), Value: e.Key},
+	}
+	if !e.Plugin {
+		all = append(all, desk.Fact{Name: v.Text("desk.webhook.key"), Value: e.Key})
 	}
 	if e.Rotating() {
 		all = append(all, desk.Fact{Name: v.Text("desk.webhook.key.next"), Value: e.NextKey})
@@ -90,13 +92,17 @@ func (v *page) webhookButtons(e merchant.Endpoint, h merchant.EndpointHealth) []
 	return buttons
 }
 
-// webhookLinks returns the links to the forms, and to the pages with the consequences of a change.
-func (v *page) webhookLinks(e merchant.Endpoint) []views.Link {
+// webhookLinks returns the links to the forms, and to the pages with the consequences of a change. The endpoint of a
+// shop plug-in can only be removed: the plug-in changes it.
+func (v *page) webhookLinks(e merchant.Endpoint) (links []views.Link) {
 	at := v.Below(webhooksPath + "/" + e.ID + "/")
-	links := []views.Link{{Text: v.Text("desk.webhook.edit"), URL: at + edit}}
-	if e.Rotating() {
+	if !e.Plugin {
+		links = append(links, views.Link{Text: v.Text("desk.webhook.edit"), URL: at + edit})
+	}
+	switch {
+	case e.Rotating():
 		links = append(links, views.Link{Text: v.Text("desk.webhook.finish.ask"), URL: at + finish})
-	} else {
+	case !e.Plugin:
 		links = append(links, views.Link{Text: v.Text("desk.webhook.rotate.ask"), URL: at + rotate})
 	}
 	return append(links, views.Link{Text: v.Text("desk.webhook.remove.ask"), URL: at + remove})

@@ -9,9 +9,9 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/invoice"
+	"chequer/internal/invoicing"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
-	"chequer/internal/wire"
 	"chequer/views"
 	"chequer/views/desk"
 )
@@ -109,7 +109,7 @@ var samplePrice = money.MustParse("100", money.EUR)
 // methodHint returns the reason why no payment method can be offered now; "" if at least one can be offered.
 func (v *page) methodHint(ctx context.Context, wallets []merchant.Wallet) string {
 	err := v.Invoices.Creatable(ctx, invoice.CreateRequest{
-		MerchantID: v.Shop.ID, Mode: invoice.Live, ExpiresIn: 15 * time.Minute, Terms: invoice.Terms{Price: samplePrice}, Wallets: wire.InvoiceWallets(wallets),
+		MerchantID: v.Shop.ID, Mode: invoice.Live, ExpiresIn: 15 * time.Minute, Terms: invoice.Terms{Price: samplePrice}, Wallets: invoicing.Wallets(wallets),
 	})
 	switch {
 	case err == nil:

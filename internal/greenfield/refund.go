@@ -1,0 +1,140 @@
+package greenfield
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+)
+
+// refundRequest is the body of a request for a refund.
+type refundRequest struct {
+	Variant            scalar `json:"refundVariant"`
+	MethodID           scalar `json:"payoutMethodId"`
+	Method             scalar `json:"paymentMethod"` // in version 1
+	CustomAmount       scalar `json:"customAmount"`
+	CustomCurrency     scalar `json:"customCurrency"`
+	SubtractPercentage scalar `json:"subtractPercentage"`
+}
+
+// refundView is a refund, in the form of what the API calls a pull payment.
+type refundView struct {
+	ID       string `json:"id"`
+	ViewLink string `json:"viewLink"` // page on which the shopper gives the address
+	Currency string `json:"currency"`
+	Amount   string `json:"amount"`
+	Archived bool   `json:"archived"`
+}
+
+// refundInvoice handles POST invoices/{id}/refund: it prepares a refund, for which the shopper gives the address on the page
+// of the invoice. The merchant pays it from its own wallet: no call of this API sends money.
+func (s *server) refundInvoice(c echo.Context, k merchant.Key) error {
+	r, err := decode[refundRequest](c)
+	if err != nil {
+		return err
+	}
+	inv, err := s.find(c, k)
+	if err != nil {
+		return err
+	}
+	draft, err := s.refundDraft(inv, r)
+	if err != nil {
+		return err
+	}
+	draft.By = k.ID
+	_, refund, err := s.Invoices.CreateRefund(c.Request().Context(), inv.ID, draft)
+	if err != nil {
+		return explainRefund(err)
+	}
+	return writeJSON(c, http.StatusOK, refundView{
+		ID: refund.ID, ViewLink: s.BaseURL + "/i/" + inv.ID, Currency: refund.Amount.Currency().Code, Amount: refund.Amount.String(),
+	})
+}
+
+// refundDraft returns the refund that a request describes: of the received amount, of the surplus, of the price at the
+// current rate, or of an amount in the currency of the invoice.
+func (s *server) refundDraft(inv *invoice.Invoice, r refundRequest) (d invoice.RefundDraft, err error) {
+	if d.Asset, err = s.refundAsset(inv, r); err != nil {
+		return d, err
+	}
+	if part := strings.TrimSpace(string(r.SubtractPercentage)); part != "" && strings.Trim(part, "0.") != "" {
+		return d, &fieldFault{Path: "subtractPercentage", Message: "This server subtracts nothing from a refund: use a custom amount"}
+	}
+	switch r.Variant {
+	case "RateThen":
+		d.Kind = invoice.RefundReceived
+	case "OverpaidAmount":
+		d.Kind = invoice.RefundSurplus
+	case "CurrentRate", "Fiat":
+		d.Kind, d.Fiat = invoice.RefundPart, inv.Terms.Price
+	case "Custom":
+		price := inv.Terms.Price.Currency()
+		if r.CustomCurrency != "" && !strings.EqualFold(string(r.CustomCurrency), price.Code) {
+			return d, &fieldFault{Path: "customCurrency", Message: "The currency must be that of the invoice, " + price.Code}
+		}
+		d.Kind = invoice.RefundPart
+		d.Fiat, err = s.customAmount(string(r.CustomAmount), price)
+	default:
+		err = &fieldFault{Path: "refundVariant", Message: "The variant must be RateThen, CurrentRate, Fiat, OverpaidAmount or Custom"}
+	}
+	return d, err
+}
+
+// customAmount returns the amount of a refund in the currency of its invoice.
+func (s *server) customAmount(text string, c money.Currency) (money.Amount, error) {
+	amount, err := s.price(text, c.Code)
+	if fault, ok := errors.AsType[*fieldFault](err); ok {
+		return amount, &fieldFault{Path: "customAmount", Message: fault.Message}
+	}
+	return amount, err
+}
+
+// refundAsset returns the asset of a refund: that of the request or, without one, the first in which the invoice received
+// money.
+func (s *server) refundAsset(inv *invoice.Invoice, r refundRequest) (code string, err error) {
+	id := string(r.MethodID)
+	if id == "" {
+		id = string(r.Method)
+	}
+	if id != "" {
+		code, known := s.codeOf(inv.Mode, id)
+		if !known {
+			return "", &fieldFault{Path: "payoutMethodId", Message: "The payment method is unknown"}
+		}
+		return code, nil
+	}
+	balances := s.Invoices.Evaluation(inv).Balances()
+	if len(balances) == 0 {
+		return "", explainRefund(invoice.ErrNothingReceived)
+	}
+	return balances[0].Asset, nil
+}
+
+// refundFaults are the faults of requests for a refund.
+var refundFaults = []struct {
+	err     error
+	message string
+}{
+	{invoice.ErrNothingReceived, "The invoice received nothing that can be refunded"},
+	{invoice.ErrRefundAsset, "The invoice received nothing by this payment method"},
+	{invoice.ErrNoSurplus, "The invoice received nothing above its price"},
+	{invoice.ErrOverRefund, "The refund is more than what was received, confirmed and not refunded yet"},
+	{invoice.ErrRefundExists, "The invoice has a refund of the same kind and amount"},
+	{invoice.ErrTooLittle, "The refund is less than the network can transfer"},
+	{invoice.ErrState, "The money of the invoice counts for it, and it is not paid yet: cancel it or wait"},
+}
+
+// explainRefund returns the answer for an error about a refund.
+func explainRefund(err error) error {
+	for _, f := range refundFaults {
+		if errors.Is(err, f.err) {
+			return &fieldFault{Path: "refundVariant", Message: f.message}
+		}
+	}
+	return err
+}

@@ -1,0 +1,71 @@
+package merchant_test
+
+import (
+	"errors"
+	"testing"
+
+	"chequer/internal/merchant"
+)
+
+func TestCreatePluginKey(t *testing.T) {
+	t.Parallel()
+	stored, service, _ := newKeyring()
+	woocommerce, err := merchant.FindPlugin("woocommerce")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, token, err := service.CreatePluginKey(t.Context(), "shop", merchant.PluginKey{Plugin: "woocommerce", Mode: merchant.Test, Scopes: woocommerce.Scopes})
+	if err != nil || len(token) != 72 || token[:32] != k.Key || k.Secret != "" || k.Label != "woocommerce" || k.StoreID() != "test-shop" {
+		t.Fatalf("CreatePluginKey = %+v, %q, %v", k, token, err)
+	}
+	if in := stored.keys[k.Key]; in.Secret != "" || len(in.TokenHash) != 64 {
+		t.Errorf("stored: %+v", in)
+	}
+	if found, err := service.AuthenticateToken(t.Context(), token); err != nil || found.ID != k.ID {
+		t.Errorf("AuthenticateToken = %+v, %v", found, err)
+	}
+	for _, text := range []string{"", token[:71], token + "0", token[:71] + "x", "x" + token[1:]} {
+		if _, err := service.AuthenticateToken(t.Context(), text); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("AuthenticateToken(%q): got error %v, want %v", text, err, merchant.ErrNotFound)
+		}
+	}
+	if _, err := service.Authenticate(t.Context(), k.Key); !errors.Is(err, merchant.ErrNotFound) {
+		t.Errorf("Authenticate: got error %v, want %v", err, merchant.ErrNotFound)
+	}
+}
+
+func TestCreatePluginKey_refuses(t *testing.T) {
+	t.Parallel()
+	_, service, _ := newKeyring()
+	scopes := []merchant.Scope{merchant.ScopeViewInvoices}
+	for want, n := range map[string]merchant.PluginKey{
+		`plugin must be woocommerce, prestashop, magento, shopware, opencart, givewp, virtuemart, xenforo, wix, medusa or other, not ""`: {Scopes: scopes},
+		"scopes must not be empty": {Plugin: "other"},
+		`scopes must be canviewinvoices, cancreateinvoice, canmodifyinvoices, canviewstoresettings, canmodifystoresettings, webhooks.canmodifywebhooks, ` +
+			`cancreatenonapprovedpullpayments or cansettleinvoices, not "admin"`: {Plugin: "other", Scopes: []merchant.Scope{merchant.ScopeAdmin}},
+		"label must not contain the invisible character U+0009": {Plugin: "other", Scopes: scopes, Label: "a\tb"},
+	} {
+		_, _, err := service.CreatePluginKey(t.Context(), "shop", n)
+		checkFault(t, err, want)
+	}
+	// The scopes of a plug-in are not those of a key that signs.
+	if _, err := merchant.ParseScopes([]string{string(merchant.ScopeViewInvoices)}); err == nil {
+		t.Error("ParseScopes accepts a scope of a plug-in")
+	}
+}
+
+// Every plug-in has known scopes, and none of these scopes lets a plug-in settle invoices.
+func TestPlugins(t *testing.T) {
+	t.Parallel()
+	for _, p := range merchant.Plugins {
+		for _, scope := range p.Scopes {
+			if scope == merchant.ScopeSettleInvoices {
+				t.Errorf("%s may settle invoices", p.Name)
+			}
+		}
+		_, service, _ := newKeyring()
+		if _, _, err := service.CreatePluginKey(t.Context(), "shop", merchant.PluginKey{Plugin: p.Name, Mode: merchant.Live, Scopes: p.Scopes}); err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+		}
+	}
+}

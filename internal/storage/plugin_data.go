@@ -1,0 +1,102 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"chequer/internal/audit"
+	"chequer/internal/invoice"
+	"chequer/internal/storage/engine"
+)
+
+// keepPluginMetadata writes the metadata that a shop plug-in sent with a new invoice.
+func keepPluginMetadata(ctx context.Context, q querier, c invoice.Creation, invoiceID string) error {
+	if len(c.PluginMetadata) == 0 {
+		return nil
+	}
+	_, err := q.ExecContext(ctx, "INSERT INTO plugin_data (invoice_id, metadata) VALUES ($1, $2)", invoiceID, string(c.PluginMetadata))
+	if err != nil {
+		return fmt.Errorf("write metadata of plug-in: %w", err)
+	}
+	return nil
+}
+
+// PluginData implements greenfield.Data.
+func (s *Storage) PluginData(ctx context.Context, invoiceIDs ...string) (map[string]invoice.PluginData, error) {
+	found := map[string]invoice.PluginData{}
+	if len(invoiceIDs) == 0 {
+		return found, nil
+	}
+	type row struct {
+		id   string
+		data invoice.PluginData
+	}
+	args, numbers := make([]any, len(invoiceIDs)), make([]string, len(invoiceIDs))
+	for i, id := range invoiceIDs {
+		args[i], numbers[i] = id, "$"+strconv.Itoa(i+1)
+	}
+	rows, err := readAll(ctx, s, "read data of plug-ins", func(scan scanner) (r row, err error) {
+		var metadata string
+		var archivedAt sql.Null[int64]
+		err = scan.Scan(&r.id, &metadata, &archivedAt)
+		r.data = invoice.PluginData{Metadata: []byte(metadata), ArchivedAt: fromMillis(archivedAt)}
+		return r, err
+	}, "SELECT invoice_id, metadata, archived_at FROM plugin_data WHERE invoice_id IN ("+strings.Join(numbers, ", ")+")", args...)
+	for _, r := range rows {
+		found[r.id] = r.data
+	}
+	return found, err
+}
+
+// SetPluginMetadata implements greenfield.Data.
+func (s *Storage) SetPluginMetadata(ctx context.Context, merchantID, invoiceID string, metadata []byte) error {
+	return s.changePluginData(ctx, merchantID, invoiceID, func(d *invoice.PluginData) { d.Metadata = metadata })
+}
+
+// SetPluginArchived implements greenfield.Data. An invoice that is archived already keeps its time.
+func (s *Storage) SetPluginArchived(ctx context.Context, merchantID, invoiceID string, at time.Time) error {
+	return s.changePluginData(ctx, merchantID, invoiceID, func(d *invoice.PluginData) {
+		if d.ArchivedAt.IsZero() {
+			d.ArchivedAt = at
+		}
+	})
+}
+
+// changePluginData changes the data of an invoice, which it locks. It returns invoice.ErrNotFound if the merchant has
+// no such invoice.
+func (s *Storage) changePluginData(ctx context.Context, merchantID, invoiceID string, change func(*invoice.PluginData)) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		var id, metadata string
+		var archivedAt sql.Null[int64]
+		err := q.QueryRowContext(ctx, "SELECT id FROM invoices WHERE id = $1 AND merchant_id = $2"+s.engine.ForUpdate, invoiceID, merchantID).Scan(&id)
+		if err != nil {
+			return notFound(err, "lock invoice", invoiceID)
+		}
+		err = q.QueryRowContext(ctx, "SELECT metadata, archived_at FROM plugin_data WHERE invoice_id = $1", invoiceID).Scan(&metadata, &archivedAt)
+		if err != nil && !engine.Absent(err) {
+			return fmt.Errorf("read data of plug-in: %w", err)
+		}
+		d := invoice.PluginData{Metadata: []byte(metadata), ArchivedAt: fromMillis(archivedAt)}
+		before := pluginFields(d)
+		change(&d)
+		_, err = q.ExecContext(ctx, `
+			INSERT INTO plugin_data (invoice_id, metadata, archived_at) VALUES ($1, $2, $3)
+			ON CONFLICT (invoice_id) DO UPDATE SET metadata = excluded.metadata, archived_at = excluded.archived_at`,
+			invoiceID, string(d.Metadata), millis(d.ArchivedAt))
+		if err != nil {
+			return fmt.Errorf("write data of plug-in: %w", err)
+		}
+		entry := audit.Change{MerchantID: merchantID, Action: "invoice.changed", Subject: invoiceID}
+		return s.record(ctx, q, entry.Diff(before, pluginFields(d)))
+	})
+}
+
+// pluginFields returns the values of a plug-in's data for the audit log. Metadata may contain personal data, of which
+// only a hash is written.
+func pluginFields(d invoice.PluginData) audit.Fields {
+	return fields("metadata", fingerprint(string(d.Metadata)), "archived", stamp(d.ArchivedAt))
+}
