@@ -69,7 +69,7 @@ func newFixture(t testing.TB, url string) *fixture {
 	t.Helper()
 	f := &fixture{t: t, clock: clocktest.New(noon), log: &logtest.Journal{}}
 	log := slog.New(slog.NewTextHandler(f.log, nil))
-	f.storage = storagetest.OpenAt(t, url, f.clock.Now)
+	f.storage = storagetest.OpenWithClock(t, url, f.clock.Now)
 	f.merchants = merchant.NewService(f.storage, f.clock.Now, token.New)
 	f.simnet = simnet.New(f.storage, f.clock.Now)
 	fixed, err := rates.ParseFixed("BTC-EUR=86420.00,LTC-EUR=80.00,ETH-EUR=2650.10,EUR-USD=1.08", "fixed")
