@@ -25,17 +25,18 @@ func (r Removed) kinds() (kinds []invoice.PersonalData) {
 	return kinds
 }
 
-// Notes are the notes of the team about an invoice.
-type Notes struct {
-	Count  int64
-	Newest time.Time
+// Beside describes the personal data that are stored beside an invoice.
+type Beside struct {
+	Notes             int64 // number of the notes of the team
+	NewestNote        time.Time
+	HasPluginMetadata bool // whether a shop plug-in stored metadata
 }
 
 // Due reports whether the personal data of an invoice may be removed at a time on the real clock: the invoice is
 // finished, and the given months have passed since its last activity and since the newest note.
-func Due(inv *invoice.Invoice, months int, notes Notes, now time.Time) bool {
+func Due(inv *invoice.Invoice, months int, beside Beside, now time.Time) bool {
 	at := now.Add(inv.Clock)
-	return isFinished(inv, at) && !at.Before(lastActivity(inv).AddDate(0, months, 0)) && !now.Before(notes.Newest.AddDate(0, months, 0))
+	return isFinished(inv, at) && !at.Before(lastActivity(inv).AddDate(0, months, 0)) && !now.Before(beside.NewestNote.AddDate(0, months, 0))
 }
 
 // isFinished reports whether nothing is expected of an invoice at a time on its own clock: no payment, no decision, no
@@ -70,11 +71,11 @@ func lastActivity(inv *invoice.Invoice) time.Time {
 	return slices.MaxFunc(times, time.Time.Compare)
 }
 
-// RemoveFrom removes the personal data from an invoice, records that its notes were removed, and returns the
+// RemoveFrom removes the personal data from an invoice, records that those beside it were removed, and returns the
 // numbers of removed data. If there is nothing to remove, the first call records the removal, and later calls do not
 // change the invoice.
-func RemoveFrom(inv *invoice.Invoice, notes Notes, now time.Time) (removed Removed) {
-	removed.Notes = notes.Count
+func RemoveFrom(inv *invoice.Invoice, beside Beside, now time.Time) (removed Removed) {
+	removed.Notes = beside.Notes
 	if !inv.RefundAddress.IsZero() {
 		removed.RefundAddresses++
 		inv.RefundAddress = invoice.RefundAddress{}
@@ -85,7 +86,7 @@ func RemoveFrom(inv *invoice.Invoice, notes Notes, now time.Time) (removed Remov
 			r.Address, r.Script, r.AddressBy = "", "", ""
 		}
 	}
-	if kept := keptMetadata(inv); len(kept) < len(inv.Terms.Metadata) {
+	if kept := keptMetadata(inv); len(kept) < len(inv.Terms.Metadata) || beside.HasPluginMetadata {
 		removed.Metadata = 1
 		inv.Terms.Metadata = kept
 	}

@@ -90,6 +90,9 @@ func (s *Storage) changePluginData(ctx context.Context, merchantID, invoiceID st
 		if err != nil {
 			return fmt.Errorf("write data of plug-in: %w", err)
 		}
+		if err := examinePassed(ctx, q, merchantID, invoiceID); err != nil {
+			return err
+		}
 		entry := audit.Change{MerchantID: merchantID, Action: "invoice.changed", Subject: invoiceID}
 		return s.record(ctx, q, entry.Diff(before, pluginFields(d)))
 	})

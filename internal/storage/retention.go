@@ -83,14 +83,14 @@ func (s *Storage) examineInvoice(ctx context.Context, q querier, run *retentionR
 	if err != nil {
 		return err
 	}
-	notes, err := countNotes(ctx, q, id)
+	beside, err := readBeside(ctx, q, id)
 	if err != nil {
 		return err
 	}
 	due, removed := false, retention.Removed{}
 	next, err := s.evaluate(before, func(inv *invoice.Invoice) error {
-		if due = retention.Due(inv, months, notes, now); due {
-			removed = retention.RemoveFrom(inv, notes, now)
+		if due = retention.Due(inv, months, beside, now); due {
+			removed = retention.RemoveFrom(inv, beside, now)
 		}
 		return nil
 	})
@@ -106,6 +106,7 @@ func (s *Storage) examineInvoice(ctx context.Context, q querier, run *retentionR
 	for _, statement := range []string{
 		"DELETE FROM retention_waiting WHERE merchant_id = $1 AND invoice_id = $2",
 		"DELETE FROM team_notes WHERE merchant_id = $1 AND invoice_id = $2",
+		`UPDATE plugin_data SET metadata = '' WHERE metadata <> '' AND invoice_id = (SELECT id FROM invoices WHERE merchant_id = $1 AND id = $2)`,
 		"UPDATE invoices SET reference = '', note = '' WHERE merchant_id = $1 AND id = $2 AND (reference <> '' OR note <> '')",
 		`UPDATE refund_transactions SET script = 'removed ' || refund_id
 			WHERE merchant_id = $1 AND refund_id IN (SELECT id FROM refunds WHERE invoice_id = $2)`,
@@ -118,17 +119,19 @@ func (s *Storage) examineInvoice(ctx context.Context, q querier, run *retentionR
 	return nil
 }
 
-// countNotes returns the number of the notes about an invoice, and the time of the newest.
-func countNotes(ctx context.Context, q querier, invoiceID string) (n retention.Notes, err error) {
+// readBeside returns what is stored beside an invoice.
+func readBeside(ctx context.Context, q querier, invoiceID string) (b retention.Beside, err error) {
 	var newest int64
-	err = q.QueryRowContext(ctx, "SELECT COUNT(*), COALESCE(MAX(at), 0) FROM team_notes WHERE invoice_id = $1", invoiceID).Scan(&n.Count, &newest)
+	err = q.QueryRowContext(ctx, `
+		SELECT COUNT(*), COALESCE(MAX(at), 0), EXISTS (SELECT 1 FROM plugin_data WHERE invoice_id = $1 AND metadata <> '')
+		FROM team_notes WHERE invoice_id = $1`, invoiceID).Scan(&b.Notes, &newest, &b.HasPluginMetadata)
 	if err != nil {
-		return n, fmt.Errorf("count notes of invoice %s: %w", invoiceID, err)
+		return b, fmt.Errorf("read personal data of invoice %s: %w", invoiceID, err)
 	}
-	if n.Count > 0 {
-		n.Newest = utc(newest)
+	if b.Notes > 0 {
+		b.NewestNote = utc(newest)
 	}
-	return n, nil
+	return b, nil
 }
 
 // examineAgain lets a later run examine an invoice again that runs have passed.

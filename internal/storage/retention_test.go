@@ -78,6 +78,15 @@ func createPersonal(t *testing.T, s *storage.Storage, id string) {
 	if err := s.AddNote(t.Context(), note); err != nil {
 		t.Fatal(err)
 	}
+	setPluginMetadata(t, s, id)
+}
+
+// setPluginMetadata stores metadata that name the shopper, as a shop plug-in does.
+func setPluginMetadata(t *testing.T, s *storage.Storage, id string) {
+	t.Helper()
+	if err := s.SetPluginMetadata(t.Context(), "shop", id, []byte(`{"buyerName":"`+shopper+`"}`)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // finish makes an invoice paid at noon, so that nothing is expected of it.
@@ -172,7 +181,7 @@ func TestRemovePersonalData(t *testing.T) {
 		after := dump(t, url)
 		for table, rows := range before {
 			switch table {
-			case "invoices", "refunds", "refund_transactions", "team_notes", "merchants", "retention_runs", "retention_waiting", "audit_log", "audit_head":
+			case "invoices", "refunds", "refund_transactions", "team_notes", "plugin_data", "merchants", "retention_runs", "retention_waiting", "audit_log", "audit_head":
 			default:
 				if diff := cmp.Diff(rows, after[table]); diff != "" {
 					t.Errorf("%s (-before +after):\n%s", table, diff)
@@ -301,8 +310,9 @@ func TestRemovePersonalData_removes_what_was_added_later(t *testing.T) {
 			r.Sent.At, r.Address = first, shopper
 			inv.Refunds = append(inv.Refunds, r)
 		})
+		setPluginMetadata(t, s, "b")
 		removeAll(t, s, first.AddDate(0, 3, -1))
-		if got := traces(t, url); !slices.Contains(got, "team_notes") || !slices.Contains(got, "refunds") {
+		if got := traces(t, url); !slices.Contains(got, "team_notes") || !slices.Contains(got, "refunds") || !slices.Contains(got, "plugin_data") {
 			t.Errorf("before the period has ended again, the shopper is only in %q", got)
 		}
 		removeAll(t, s, first.AddDate(0, 3, 0))
