@@ -129,9 +129,13 @@ func (v *page) askToAdd(status int, w verifiedWallet, problem string) error {
 	if err != nil {
 		return err
 	}
-	if same, err := active.HasAddresses(w.Key); err != nil || same {
+	same, err := active.HasAddresses(w.Key)
+	if err != nil {
+		return err
+	}
+	if same {
 		w.keyError = v.Text("desk.wallets.same", "Name", v.kindName(w.kind))
-		return errors.Join(err, v.showForm(http.StatusUnprocessableEntity, w.entry))
+		return v.showForm(http.StatusUnprocessableEntity, w.entry)
 	}
 	name := v.kindName(w.kind)
 	heading, button := v.Text("desk.wallets.add.ask", "Name", name), v.Text("desk.wallets.add")
