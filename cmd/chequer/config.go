@@ -93,7 +93,10 @@ type settingRow struct {
 
 func (r settingRow) cells() []any {
 	value := r.Value
-	if value == "" {
+	switch {
+	case value == "" && r.Name == merchant.SettingExplorers:
+		value = "none"
+	case value == "":
 		value = "all"
 	}
 	return []any{r.Name, value, r.Source}

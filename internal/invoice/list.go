@@ -330,6 +330,14 @@ type Tally struct {
 	Snoozed int64
 }
 
+// Total returns the number of invoices.
+func (t Tally) Total() (n int64) {
+	for _, count := range t.Statuses {
+		n += count
+	}
+	return n
+}
+
 // Open returns the number of invoices that wait for a decision and are not snoozed.
 func (t Tally) Open() int64 { return t.NeedDecision - t.Snoozed }
 

@@ -211,6 +211,7 @@ func pages() map[string]templ.Component {
 				Time: "2026-11-29T01:00:00Z", At: "01:00 UTC", Amount: "€1.00",
 			}},
 		}),
+		"no live payments": desk.PaymentsPage(desk.Payments{Frame: f, Action: "/desk/m/payments", Empty: evil, TestPayments: "/desk/m/payments?mode=test"}),
 		"payments searched": desk.PaymentsPage(desk.Payments{
 			Frame: f, Action: "/desk/m/payments", Caption: "Payments", Shown: evil, Older: "/desk/m/payments?after=1", OlderText: evil, Clear: "/desk/m/payments",
 		}),

@@ -3,20 +3,21 @@ package desk
 // Payments is the list of a shop's invoices.
 type Payments struct {
 	Frame
-	Tabs      []Tab
-	States    []StateLink
-	Filters   []Filter
-	Action    string   // address of the form with the filters
-	Kept      []Hidden // mode and state, sent as hidden fields with the filters
-	Problem   string
-	Rows      []PaymentRow
-	IsFirst   bool // the page shows the newest rows
-	Caption   string
-	Empty     string // why there are no rows
-	Shown     string // "20 payments, newest first"
-	Older     string // address of the next page; empty on the last
-	OlderText string // text of the link to it
-	Clear     string // address of the list without filters; empty without filters
+	Tabs         []Tab
+	States       []StateLink
+	Filters      []Filter
+	Action       string   // address of the form with the filters
+	Kept         []Hidden // mode and state, sent as hidden fields with the filters
+	Problem      string
+	Rows         []PaymentRow
+	IsFirst      bool // the page shows the newest rows
+	Caption      string
+	Empty        string // why there are no rows
+	TestPayments string // address of the test payments; empty unless the list is empty of live payments, and there are test payments
+	Shown        string // "20 payments, newest first"
+	Older        string // address of the next page; empty on the last
+	OlderText    string // text of the link to it
+	Clear        string // address of the list without filters; empty without filters
 }
 
 // StateLink is a link that shows only the rows in one state, or all rows.

@@ -24,7 +24,7 @@ func TestNotifications(t *testing.T) {
 	b := f.owner()
 	b.get("/desk/"+shop+"/account").want(http.StatusOK, "Change notifications")
 	p := b.get(notifications).want(http.StatusOK, "What reaches you from Atelier Nord", "No message yet.")
-	if n := strings.Count(p.text(), "Nothing is sent until its address is saved below and, if it is an e-mail address, confirmed."); n != 2 {
+	if n := strings.Count(p.text(), "Nothing is sent until the address is saved below. An e-mail address must also be confirmed."); n != 2 {
 		t.Errorf("%d channels are shown as without an address, want 2", n)
 	}
 	if n := p.find("input[name=mail], input[name=push]").Length(); n != 8 {

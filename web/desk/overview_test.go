@@ -115,14 +115,14 @@ func TestOverview_of_a_new_shop(t *testing.T) {
 	}
 	s := f.testSales
 	s.settle(s.sell(shop, "1", "40.00"), "0.0005")
-	if got, want := done(), "Test payment , done"; got != want {
+	if got, want := done(), "Test payment , done Show test payments Test payment"; got != want {
 		t.Errorf("after a test payment, done is %q, want %q", got, want)
 	}
 	w := s.wallets[0]
 	f.must(f.storage.CreateWallet(t.Context(), merchant.Wallet{ID: "w", MerchantID: shop, Mode: merchant.Live, Asset: w.Asset, Key: w.Key, Counter: w.Counter, CreatedAt: f.clock.Now()}))
 	f.clock.Advance(time.Minute) // lists of wallets are cached
 	s.step()
-	if got, want := done(), "Wallet for live payments , done A payment method that can be offered now , done Test payment , done"; got != want {
+	if got, want := done(), "Wallet for live payments , done A payment method that can be offered now , done Test payment , done Show test payments Test payment"; got != want {
 		t.Errorf("with a wallet, done is %q, want %q", got, want)
 	}
 	f.addProduct("soap", "Olive soap", "8.00")

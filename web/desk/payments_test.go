@@ -319,3 +319,19 @@ func TestPayments_with_malformed_queries(t *testing.T) {
 	}
 	b.get("/desk/shop/payments?q=99999999999999999999").want(http.StatusOK, "No payments match")
 }
+
+// A list without live payments leads to the test payments of the shop, such as those of the demo.
+func TestPayments_lead_to_test_payments(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	link := `a[href="/desk/shop/payments?mode=test"]`
+	if b.get("/desk/shop/payments").want(http.StatusOK).find("main p "+link).Length() > 0 {
+		t.Error("a shop without invoices has a link to test payments")
+	}
+	f.testSales.sell(shop, "1042", "40.00")
+	if b.get("/desk/shop/payments").want(http.StatusOK).find("main p "+link).Length() != 1 {
+		t.Error("the list without live payments does not lead to the test payments")
+	}
+	b.get("/desk/shop").want(http.StatusOK, "Show test payments")
+}

@@ -80,9 +80,25 @@ func (v *page) paymentsPage(q listQuery, list found) (desk.Payments, error) {
 	}
 	if len(list.rows) == 0 && page.Older == "" {
 		page.Empty = v.Text("desk.payments.none")
+		if page.TestPayments, err = v.testPayments(q); err != nil {
+			return page, err
+		}
 		if q.isFiltered() {
 			page.Empty = v.Text("desk.payments.none.found")
 		}
 	}
 	return page, nil
+}
+
+// testPayments returns the address of the test payments, to which the list of live payments leads if it has none; "" if the
+// shop has no test payments either.
+func (v *page) testPayments(q listQuery) (string, error) {
+	if q.mode == invoice.Test || q.isFiltered() {
+		return "", nil
+	}
+	tally, err := v.Tally(invoice.Test)
+	if err != nil || tally.Total() == 0 {
+		return "", err
+	}
+	return v.BelowIn("/payments", true), nil
 }

@@ -56,11 +56,15 @@ func (v *page) steps(ctx context.Context) ([]desk.FirstStep, error) {
 		return nil, err
 	}
 	hint := v.methodHint(ctx, wallets)
+	testStep := v.step("desk.steps.test", "desk.steps.test.hint", test.Statuses[invoice.Paid] > 0)
+	if test.Total() > 0 {
+		testStep.Link = views.Link{Text: v.Text("desk.mode.enter"), URL: v.BelowIn("/payments", true)}
+	}
 	return []desk.FirstStep{
 		v.withLink(v.step("desk.steps.wallet", "desk.steps.wallet.hint", len(wallets) > 0), account.ViewWallets, "/wallets"),
 		{Name: v.Text("desk.steps.method"), Hint: hint, Done: hint == ""},
 		v.withLink(v.step("desk.steps.sell", "desk.steps.sell.hint", sells), account.Sell, "/products"),
-		v.step("desk.steps.test", "desk.steps.test.hint", test.Statuses[invoice.Paid] > 0),
+		testStep,
 		v.withLink(v.step("desk.steps.theme", "desk.steps.theme.hint", len(theme.Logo.Body) > 0 && theme.Support != ""), account.Configure, "/theme"),
 		v.withLink(v.step("desk.steps.signin", "desk.steps.signin.hint", v.Account.SignIn.Methods() > 1), account.ManageSignIn, "/account"),
 		v.step("desk.steps.live", "desk.steps.live.hint", false),

@@ -91,7 +91,7 @@ func (f *paymentForm) personalData() desk.SettingInput {
 	options := []desk.Option{{Value: merchant.PersonalDataKept, Text: f.Text("desk.paying.personal.off")}}
 	months := personalDataMonths
 	if n, err := strconv.Atoi(value); err == nil && !slices.Contains(months, n) {
-		months = append([]int{n}, months...)
+		months = slices.Sorted(slices.Values(append([]int{n}, months...)))
 	}
 	for _, n := range months {
 		text := "desk.paying.personal.months"
