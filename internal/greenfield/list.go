@@ -8,7 +8,9 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -34,10 +36,11 @@ type selection struct {
 	skip, take int
 }
 
-// parseSelection parses the parameters of a list of the invoices of a key's store.
+// parseSelection parses the parameters of a list of the invoices of a key's store. Only invoices from an API are listed:
+// a shopper chooses the order ID of an invoice of a terminal or a product.
 func (s *server) parseSelection(k merchant.Key, query url.Values) (p selection, err error) {
 	p = selection{
-		filter: invoice.Filter{MerchantID: k.MerchantID, Mode: invoice.Mode(k.Mode)}, take: defaultTake,
+		filter: invoice.Filter{MerchantID: k.MerchantID, Mode: invoice.Mode(k.Mode), Origin: invoice.Origin{Kind: invoice.FromAPI}}, take: defaultTake,
 		orderIDs: query["orderId"], statuses: query["status"],
 	}
 	if len(p.orderIDs) > maxOrders {
@@ -169,7 +172,7 @@ func (p selection) filters() (filters []invoice.Filter) {
 	orderIDs, statuses := []string{""}, []invoice.Status{""}
 	if len(p.orderIDs) > 0 {
 		orderIDs = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(p.orderIDs))), func(id string) bool {
-			return id == "" || merchant.CheckText(id, maxOrderID) != nil
+			return id == "" || merchant.CheckText(id, maxOrderID) != nil || !utf8.ValidString(id) || strings.ContainsRune(id, 0) // no order ID is such a text
 		})
 	}
 	if len(p.statuses) > 0 {

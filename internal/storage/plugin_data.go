@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -81,8 +82,11 @@ func (s *Storage) changePluginData(ctx context.Context, merchantID, invoiceID st
 			return fmt.Errorf("read data of plug-in: %w", err)
 		}
 		d := invoice.PluginData{Metadata: []byte(metadata), ArchivedAt: fromMillis(archivedAt)}
-		before := pluginFields(d)
+		before := d
 		change(&d)
+		if bytes.Equal(d.Metadata, before.Metadata) && d.ArchivedAt.Equal(before.ArchivedAt) {
+			return nil
+		}
 		_, err = q.ExecContext(ctx, `
 			INSERT INTO plugin_data (invoice_id, metadata, archived_at) VALUES ($1, $2, $3)
 			ON CONFLICT (invoice_id) DO UPDATE SET metadata = excluded.metadata, archived_at = excluded.archived_at`,
@@ -94,7 +98,7 @@ func (s *Storage) changePluginData(ctx context.Context, merchantID, invoiceID st
 			return err
 		}
 		entry := audit.Change{MerchantID: merchantID, Action: "invoice.changed", Subject: invoiceID}
-		return s.record(ctx, q, entry.Diff(before, pluginFields(d)))
+		return s.record(ctx, q, entry.Diff(pluginFields(before), pluginFields(d)))
 	})
 }
 
