@@ -40,9 +40,9 @@ func (s *source) Read(ctx context.Context, id string) (live.State, error) {
 	}
 	r := snapshot.Resource
 	state := live.State{
-		Version: present.Version(snapshot), Number: r.Version, Final: present.Final(r),
-		Expires: time.Duration(max(r.SecondsLeft, 0)) * time.Second,
-		Render:  func(ctx context.Context, v live.Variant) (string, error) { return s.render(ctx, snapshot, v) },
+		PageVersion: present.Version(snapshot), Version: r.Version, Final: present.Final(r),
+		ExpiresIn: time.Duration(max(r.SecondsLeft, 0)) * time.Second,
+		Render:    func(ctx context.Context, v live.Variant) (string, error) { return s.render(ctx, snapshot, v) },
 	}
 	if found, ok := s.handler.config.ShopSettings(ctx, snapshot.MerchantID).Languages.Find(r.Language); ok {
 		state.Language = found.Code
@@ -75,8 +75,8 @@ func (s *source) render(ctx context.Context, snapshot client.Snapshot, v live.Va
 	return b.String(), nil
 }
 
-// preferredLanguages returns the codes of two languages that a shop offers. code is that of the language requested
-// by the address of a page, or "" if the address requests none. fallback is that of the language that suits the
+// preferredLanguages returns the codes of two languages that a shop offers. code is that of the requested language,
+// or "" if the shop does not offer it or none is requested. fallback is that of the language that suits the
 // browser's Accept-Language header best.
 func (h *Handler) preferredLanguages(ctx context.Context, shopID, requested, accepted string) (code, fallback string) {
 	languages := h.config.ShopSettings(ctx, shopID).Languages

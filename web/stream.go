@@ -78,8 +78,8 @@ func (h *Handler) refuseStream(w http.ResponseWriter, r *http.Request, err error
 	w.WriteHeader(status)
 }
 
-// maxShownVersion is the largest length of a version that a request may contain, in bytes. Every live.State.Version is
-// shorter.
+// maxShownVersion is the largest length of a version that a request may contain, in bytes. Every live.State.PageVersion
+// is shorter.
 const maxShownVersion = 64
 
 // shownVersion returns the version that the browser shows, or "" if the text in the request is too long to be one. The

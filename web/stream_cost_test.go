@@ -31,7 +31,7 @@ const browserHeaders = "Host: pay.example\r\nConnection: keep-alive\r\nsec-ch-ua
 
 // A stream costs its connection and little more: one goroutine, and no buffer of the server. A shop has as
 // many open pages as shoppers who have not paid yet.
-func TestLive_stream_is_cheap(t *testing.T) {
+func TestStream_is_cheap(t *testing.T) {
 	const count, maxBytes = 1000, 16 << 10
 	server := serveStreams(t, 2*count)
 	for range 10 { // creates the objects that all streams share
@@ -52,7 +52,7 @@ func TestLive_stream_is_cheap(t *testing.T) {
 }
 
 // The address of a request may have 60 kB, which a stream does not keep.
-func TestLive_stream_of_a_long_version_is_cheap(t *testing.T) {
+func TestStream_of_a_long_version_is_cheap(t *testing.T) {
 	const count, maxBytes = 200, 16 << 10
 	server := serveStreams(t, 2*count)
 	version := strings.Repeat("x", 60<<10)
@@ -71,7 +71,7 @@ func TestLive_stream_of_a_long_version_is_cheap(t *testing.T) {
 	}
 }
 
-func TestLive_sends_every_change_to_all_connections(t *testing.T) {
+func TestStream_sends_every_change_to_all_connections(t *testing.T) {
 	server := serveStreams(t, 200)
 	goroutines := runtime.NumGoroutine()
 	var conns []net.Conn
@@ -118,7 +118,7 @@ func TestLive_sends_every_change_to_all_connections(t *testing.T) {
 
 // A browser sends nothing during a stream. A client that sends without an end would keep the server
 // reading.
-func TestLive_ends_the_stream_of_a_client_that_sends_data(t *testing.T) {
+func TestStream_ends_when_the_client_sends_data(t *testing.T) {
 	server := serveStreams(t, 10)
 	c := server.open(t, "created1")
 	if err := c.SetWriteDeadline(time.Now().Add(30 * time.Second)); err != nil {

@@ -104,7 +104,7 @@ func headingOf(t *testing.T, event string) string {
 	return doc.Find("#live h2#st").Text()
 }
 
-func TestLive_sends_every_change(t *testing.T) {
+func TestStream_sends_every_change(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := presenttest.Invoice("abc")
@@ -133,7 +133,7 @@ func TestLive_sends_every_change(t *testing.T) {
 
 // The service in the same process reports changes. The pages read an invoice once for each change, however
 // many browsers show it.
-func TestLive_reads_a_change_once_for_all_browsers(t *testing.T) {
+func TestStream_reads_a_change_once_for_all_browsers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := presenttest.Invoice("abc")
@@ -175,7 +175,7 @@ func TestLive_reads_a_change_once_for_all_browsers(t *testing.T) {
 	})
 }
 
-func TestLive_sends_versions_that_the_browser_missed(t *testing.T) {
+func TestStream_sends_versions_that_the_browser_missed(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, v, lastID string
@@ -206,7 +206,7 @@ func TestLive_sends_versions_that_the_browser_missed(t *testing.T) {
 	}
 }
 
-func TestLive_sends_the_expiry_of_the_quote(t *testing.T) {
+func TestStream_sends_the_expiry_of_the_quote(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := presenttest.Invoice("abc")
@@ -222,7 +222,7 @@ func TestLive_sends_the_expiry_of_the_quote(t *testing.T) {
 	})
 }
 
-func TestLive_keeps_the_stream_open(t *testing.T) {
+func TestStream_sends_heartbeats_and_ends_after_ten_minutes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := listen(t, pages(t, newService(presenttest.Invoice("abc")), nil), "/invoice/abc/live")
@@ -237,7 +237,7 @@ func TestLive_keeps_the_stream_open(t *testing.T) {
 	})
 }
 
-func TestLive_ends_when_the_browser_leaves_or_the_handler_closes(t *testing.T) {
+func TestStream_ends_when_the_browser_leaves_or_the_handler_closes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(presenttest.Invoice("abc"))
@@ -252,7 +252,7 @@ func TestLive_ends_when_the_browser_leaves_or_the_handler_closes(t *testing.T) {
 	})
 }
 
-func TestLive_limits_all_streams_together(t *testing.T) {
+func TestStream_limits_all_streams_together(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(presenttest.Invoice("abc"), presenttest.Invoice("def"), presenttest.Invoice("ghi"))
@@ -261,7 +261,7 @@ func TestLive_limits_all_streams_together(t *testing.T) {
 		for i, tt := range []struct {
 			id     string
 			status int
-		}{{"abc", 200}, {"abc", 200}, {"def", 200}, {"ghi", 204}, {"nosuch", 204}} {
+		}{{"abc", 200}, {"abc", 200}, {"def", 200}, {"ghi", 204}, {"nosuch", 204}} { // the limit is checked before the invoice is read
 			l := listenFrom(t, h, "/invoice/"+tt.id+"/live", fmt.Sprintf("2001:db8:%x::1", i))
 			if code, _, _ := l.got(); code != tt.status {
 				t.Errorf("%s: status %d, want %d", tt.id, code, tt.status)
@@ -278,11 +278,11 @@ func TestLive_limits_all_streams_together(t *testing.T) {
 	})
 }
 
-func TestLive_limits_the_streams_of_one_network(t *testing.T) {
+func TestStream_limits_the_streams_of_one_network(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		address func(n int) string
-		limit   int
+		limit   int // the network's own limit, or a share of the limit of all streams, see caller.Blocks
 	}{
 		"one_ipv4_address": {func(int) string { return "192.0.2.7" }, 2},
 		"an_ipv6_64":       {func(n int) string { return fmt.Sprintf("2001:db8:1:1::%x", n) }, 2},
@@ -305,9 +305,9 @@ func TestLive_limits_the_streams_of_one_network(t *testing.T) {
 						first = l
 					}
 				}
-				for name, want := range map[string]int{tt.address(tt.limit): 204, "198.51.100.1": 200} {
-					if code, _, _ := listenFrom(t, h, "/invoice/abc/live", name).got(); code != want {
-						t.Errorf("stream from %s: status %d, want %d", name, code, want)
+				for address, want := range map[string]int{tt.address(tt.limit): 204, "198.51.100.1": 200} {
+					if code, _, _ := listenFrom(t, h, "/invoice/abc/live", address).got(); code != want {
+						t.Errorf("stream from %s: status %d, want %d", address, code, want)
 					}
 				}
 				first.leave()
@@ -322,7 +322,7 @@ func TestLive_limits_the_streams_of_one_network(t *testing.T) {
 	}
 }
 
-func TestLiveStatus(t *testing.T) {
+func TestStream_status(t *testing.T) {
 	t.Parallel()
 	declined := presenttest.Invoice("no")
 	declined.Status = api.StatusDeclined
@@ -339,7 +339,7 @@ func TestLiveStatus(t *testing.T) {
 	}
 }
 
-func TestLive_is_served_below_the_base_path_only(t *testing.T) {
+func TestStream_is_served_below_the_base_path_only(t *testing.T) {
 	t.Parallel()
 	declined := presenttest.Invoice("no")
 	declined.Status = api.StatusDeclined

@@ -54,7 +54,7 @@ func (s *shell) endpointTest() *cobra.Command {
 			if err := s.Print(call.Command, row, func(w io.Writer) { fmt.Fprintf(w, "%s %s: %s\n", row.Event, row.State, row.result()) }); err != nil {
 				return err
 			}
-			if !attempts[0].Done() {
+			if !attempts[0].Accepted() {
 				return errors.New("the endpoint did not accept the event")
 			}
 			return nil

@@ -178,7 +178,7 @@ func (t *tail) attempts(list []merchant.DeliveryAttempt) (lines []logLine) {
 			DurationMS: a.Duration.Milliseconds(), State: a.State,
 		}
 		outcome := t.colours.Success(result(r.Status, r.Fault))
-		if !a.Done() {
+		if !a.Accepted() {
 			outcome = t.colours.Failure(result(r.Status, r.Fault))
 		}
 		text := fmt.Sprintf("> %s  %-18s  %s, attempt %d: %s, %d ms", t.colours.Secondary(t.clock(a.At)), r.Type, r.Endpoint, r.Number, outcome, r.DurationMS)

@@ -203,7 +203,7 @@ func (l *listener) forward(ctx context.Context, body []byte) {
 		return
 	}
 	outcome := l.colours.Success(result(f.Status, f.Fault))
-	if !attempt.Done() {
+	if !attempt.Accepted() {
 		outcome = l.colours.Failure(result(f.Status, f.Fault))
 	}
 	fmt.Fprintf(l.output, "%s  %-18s  %s  %s  %d ms\n", l.colours.Secondary(attempt.At.Format(time.TimeOnly)), f.Type, cmp.Or(f.Invoice, f.Wallet), outcome, f.DurationMS)

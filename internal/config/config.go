@@ -194,7 +194,7 @@ func (c Config) check() []error {
 	c.EVM.check(fault)
 	for _, list := range []struct{ name, value string }{{"TRUST_PROXY", c.TrustProxy}, {"CALLBACK_ALLOW", c.Callback}} {
 		for _, text := range splitList(list.value) {
-			if _, err := parseNetwork(text); err != nil {
+			if _, err := parsePrefix(text); err != nil {
 				fault(list.name, "%s %w", quoted(text), err)
 			}
 		}
@@ -270,10 +270,10 @@ const maxOrigins = 10
 var databaseURL = regexp.MustCompile(`^(sqlite:[^:].*|postgres(ql)?://.+)$`)
 
 // Proxies returns the networks of the proxies whose X-Forwarded-For is trusted.
-func (c Config) Proxies() []netip.Prefix { return networks(c.TrustProxy) }
+func (c Config) Proxies() []netip.Prefix { return prefixes(c.TrustProxy) }
 
 // CallbackAllow returns the networks to which events may be sent although they are not public.
-func (c Config) CallbackAllow() []netip.Prefix { return networks(c.Callback) }
+func (c Config) CallbackAllow() []netip.Prefix { return prefixes(c.Callback) }
 
 // Location returns the time zone of what commands print: that of the settings, or else that of this machine.
 func (c Config) Location() *time.Location {

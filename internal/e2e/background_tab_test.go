@@ -66,7 +66,7 @@ func (s *successPage) checkVisitedOnce(b *tab) {
 func TestFrozen_tab_updates_afterwards(t *testing.T) {
 	site := newDemoSite(t)
 	openTab := func(t *testing.T, s *successPage) (*tab, *backgroundPayment) {
-		b := open(t, screens[0])
+		b := open(t, phoneScreen)
 		b.addInitScript(fastIntervals)
 		b.addInitScript(`document.addEventListener("freeze", () => window.frozen = true)`)
 		return b, &backgroundPayment{site.in(t), s}
@@ -139,7 +139,7 @@ func TestFrozen_tab_updates_afterwards(t *testing.T) {
 	})
 	t.Run("stays_after_the_button", func(t *testing.T) {
 		s := newSuccessPage(t)
-		tab, payment := open(t, screens[0]), &backgroundPayment{site.in(t), s}
+		tab, payment := open(t, phoneScreen), &backgroundPayment{site.in(t), s}
 		tab.addInitScript(manualSeconds)
 		payment.visit(tab)
 		payment.shop().simulate(idOf(payment.page), api.SimulateExact, api.SimulateConfirm)
@@ -169,7 +169,7 @@ type backgroundPayment struct {
 // visit creates the invoice, and visits its page.
 func (p *backgroundPayment) visit(b *tab) {
 	b.t.Helper()
-	paying(func(r *api.InvoiceRequest) { r.URLSuccess = p.thanks.url })(b, p.demoSite)
+	atInvoice(func(r *api.InvoiceRequest) { r.URLSuccess = p.thanks.url })(b, p.demoSite)
 	b.waitFor("#clock", ":", nil)
 }
 

@@ -170,11 +170,11 @@ func TestReal_coins_pay_an_invoice(t *testing.T) {
 			node := coin.start(t)
 			process, key := startShop(t, coin, node)
 			shop := newShop(t, process.url, key)
-			tab := open(t, screens[0])
+			tab := open(t, phoneScreen)
 			id := idOf(tab.createInvoice(process.url, "12,50"))
 			tab.markPage()
 			r := shop.invoice(id)
-			tab.picture(screens[0], "real_"+coin.name+"_waiting")
+			tab.picture(phoneScreen, "real_"+coin.name+"_waiting")
 
 			// After a partial payment the page asks for the rest, to the same address.
 			coin.pay(t, node, r, coin.part)
@@ -185,13 +185,13 @@ func TestReal_coins_pay_an_invoice(t *testing.T) {
 			if code, link := tab.decode(".qr svg"), r.PaymentMethods[0].PaymentURI; lowerAddress(code) != link {
 				t.Errorf("the code contains %q, want the rest %q", code, link)
 			}
-			tab.picture(screens[0], "real_"+coin.name+"_partial")
+			tab.picture(phoneScreen, "real_"+coin.name+"_partial")
 			coin.pay(t, node, r, r.PaymentMethods[0].DueAmount)
 			tab.waitFor("#st", "Payment seen", nil)
 			if got := tab.text("#live"); !strings.Contains(got, "0 of ") {
 				t.Errorf("the page shows no confirmations: %s", got)
 			}
-			tab.picture(screens[0], "real_"+coin.name+"_seen")
+			tab.picture(phoneScreen, "real_"+coin.name+"_seen")
 
 			node.Mine(t, node.Waiting(t)...)
 			if coin.kind == keys.LTC {
@@ -200,7 +200,7 @@ func TestReal_coins_pay_an_invoice(t *testing.T) {
 			mined := time.Now()
 			tab.waitFor("#st", "Paid. Thank you.", nil)
 			t.Logf("paid on the open page %d ms after the last block", time.Since(mined).Milliseconds())
-			tab.picture(screens[0], "real_"+coin.name+"_paid")
+			tab.picture(phoneScreen, "real_"+coin.name+"_paid")
 			tab.checkNotReloaded()
 			tab.checkConsole()
 			if got := len(shop.invoice(id).Payments); got != 2 {

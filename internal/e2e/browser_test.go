@@ -46,9 +46,14 @@ type screen struct {
 	dark, noJS    bool
 }
 
+var (
+	phoneScreen = screen{name: "phone", width: 390, height: 844}
+	deskScreen  = screen{name: "desk", width: 1280, height: 900}
+)
+
 var screens = []screen{
-	{name: "phone", width: 390, height: 844},
-	{name: "desk", width: 1280, height: 900},
+	phoneScreen,
+	deskScreen,
 	{name: "phone_without_javascript", width: 390, height: 844, noJS: true},
 	{name: "desk_without_javascript_dark", width: 1280, height: 900, noJS: true, dark: true},
 }

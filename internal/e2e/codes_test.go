@@ -21,7 +21,7 @@ func TestCodes_can_be_read_small(t *testing.T) {
 		t.Run(nameWithScheme(s), func(t *testing.T) {
 			site, tab := site.in(t), open(t, s)
 			tab.reframe(s, 1)
-			paying(nil)(tab, site)
+			atInvoice(nil)(tab, site)
 			read := 0
 			for i, m := range site.shop().invoice(idOf(site.page)).PaymentMethods {
 				id := fmt.Sprintf("m%d", i+1)

@@ -42,7 +42,7 @@ func TestCopy_without_the_clipboard_API(t *testing.T) {
 	service := newStubServiceIn(t, locale.All())
 	for name, setup := range map[string]string{"missing": noClipboard, "denied": deniedClipboard} {
 		t.Run(name+"_copies_the_machine_form_in_every_language", func(t *testing.T) {
-			tab := open(t, screens[0])
+			tab := open(t, phoneScreen)
 			tab.allowClipboardReading(setup)
 			for _, l := range locale.All().List() {
 				tab.visit(service.address + "?m=EURC-BASE&lang=" + l.Code)
@@ -66,7 +66,7 @@ func TestCopy_without_the_clipboard_API(t *testing.T) {
 		})
 	}
 	t.Run("failure_is_reported_and_selects_the_machine_form", func(t *testing.T) {
-		tab := open(t, screens[0])
+		tab := open(t, phoneScreen)
 		tab.addInitScript(noCopying)
 		for _, code := range []string{"en", "de", "ar"} {
 			l, _ := locale.All().Find(code)
@@ -84,7 +84,7 @@ func TestCopy_without_the_clipboard_API(t *testing.T) {
 					t.Errorf("%s: the button shows %q", code, got)
 				}
 			}
-			tab.picture(screens[0], "copy_failed_"+code)
+			tab.picture(phoneScreen, "copy_failed_"+code)
 			tab.checkNoSidewaysScroll()
 		}
 		tab.checkConsole()

@@ -26,7 +26,7 @@ const settableClock = `(() => {
 // TestCountdown_ignores_the_time_of_day checks that a change of the time of day does not change the countdown.
 func TestCountdown_ignores_the_time_of_day(t *testing.T) {
 	s := newStubServiceIn(t, locale.All())
-	tab := open(t, screens[0])
+	tab := open(t, phoneScreen)
 	tab.addInitScript(settableClock)
 	tab.visit(s.address)
 	tab.waitFor("#clock", ":", nil)

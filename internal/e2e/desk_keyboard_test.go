@@ -21,7 +21,7 @@ func TestDesk_keys(t *testing.T) {
 	t.Parallel()
 	site := newDemoSite(t)
 	tab := openAlone(t, screen{width: 1280, height: 900})
-	paying(forOrder)(tab, site)
+	atInvoice(forOrder)(tab, site)
 	signedInNew(tab, site)
 	arrives := func(path string) {
 		t.Helper()

@@ -98,7 +98,7 @@ func TestDesk_copy(t *testing.T) {
 		"missing": {noClipboard, "Selected: copy it by hand"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			site, tab := site.in(t), openAlone(t, screens[0])
+			site, tab := site.in(t), openAlone(t, phoneScreen)
 			tab.allowClipboardReading(tt.setup)
 			signedIn("/links/tip-jar/edit")(tab, site)
 			tab.click("[data-copies]")

@@ -48,12 +48,12 @@ var deskTasks = []deskTask{
 func TestDesk_tasks(t *testing.T) {
 	site := newDemoSite(t)
 	tab := openAlone(t, screen{width: 1280, height: 900, noJS: true})
-	paying(forOrder, api.SimulateLate, api.SimulateConfirm)(tab, site)
-	paying(nil, api.SimulateUnder, api.SimulateConfirm)(tab, site)
+	atInvoice(forOrder, api.SimulateLate, api.SimulateConfirm)(tab, site)
+	atInvoice(nil, api.SimulateUnder, api.SimulateConfirm)(tab, site)
 	short := api.SimulateRequest{Action: api.SimulateClock, Seconds: 2 * 24 * 3600}
 	tab.check(site.shop().client.Simulate(t.Context(), idOf(site.page), short))
-	paying(nil, api.SimulateOver, api.SimulateConfirm)(tab, site)
-	paying(nil, api.SimulateExact, api.SimulateConfirm)(tab, site)
+	atInvoice(nil, api.SimulateOver, api.SimulateConfirm)(tab, site)
+	atInvoice(nil, api.SimulateExact, api.SimulateConfirm)(tab, site)
 	withWebhook(tab, site)
 	for _, task := range deskTasks {
 		t.Run(task.name, func(t *testing.T) {

@@ -320,7 +320,7 @@ func refusedAtDesk(b *tab, site *demoSite) {
 
 // atPayment returns a step that visits an invoice in the desk.
 func atPayment(change func(*api.InvoiceRequest), actions ...string) func(*tab, *demoSite) {
-	return inOrder(paying(change, actions...), func(b *tab, site *demoSite) {
+	return inOrder(atInvoice(change, actions...), func(b *tab, site *demoSite) {
 		b.t.Helper()
 		signedIn("/payments/"+idOf(site.page))(b, site)
 	})
@@ -340,7 +340,7 @@ var withNote = inOrder(atPayment(forOrder), enter("#note", "Called the shopper: 
 
 // deciding returns a step that visits the page with the consequences of a decision about an invoice.
 func deciding(decision string, change func(*api.InvoiceRequest), actions ...string) func(*tab, *demoSite) {
-	return inOrder(paying(change, actions...), func(b *tab, site *demoSite) {
+	return inOrder(atInvoice(change, actions...), func(b *tab, site *demoSite) {
 		b.t.Helper()
 		signedIn("/payments/"+idOf(site.page)+"/"+decision)(b, site)
 	})
@@ -348,7 +348,7 @@ func deciding(decision string, change func(*api.InvoiceRequest), actions ...stri
 
 // refundAsked visits the desk's page of refunds of an overpaid invoice whose shopper gave an address.
 var refundAsked = inOrder(
-	paying(forOrder, api.SimulateOver, api.SimulateConfirm), refundTo("tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "#refund .addr"),
+	atInvoice(forOrder, api.SimulateOver, api.SimulateConfirm), refundTo("tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "#refund .addr"),
 	func(b *tab, site *demoSite) {
 		b.t.Helper()
 		signedIn("/payments/"+idOf(site.page)+"/refund")(b, site)
@@ -365,7 +365,7 @@ func TestDesk_accept_a_late_payment(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			site, tab := site.in(t), openAlone(t, s)
 			tab.observe()
-			paying(forOrder, api.SimulateLate, api.SimulateConfirm)(tab, site)
+			atInvoice(forOrder, api.SimulateLate, api.SimulateConfirm)(tab, site)
 			id := idOf(site.page)
 			signedIn("/attention?mode=test")(tab, site)
 			tab.send(`.list a[href$="` + id + `"]`)
@@ -385,11 +385,11 @@ func TestDesk_accept_a_late_payment(t *testing.T) {
 // TestDesk_keyboard reaches every control of the list, finds a payment and uses a menu with the keyboard only.
 func TestDesk_keyboard(t *testing.T) {
 	site := newDemoSite(t)
-	for _, s := range []screen{screens[0], screens[1], zoomed} {
+	for _, s := range []screen{phoneScreen, deskScreen, zoomed} {
 		t.Run(s.name, func(t *testing.T) {
 			site, tab := site.in(t), openAlone(t, s)
 			tab.observe()
-			paying(forOrder)(tab, site)
+			atInvoice(forOrder)(tab, site)
 			signedIn("/payments?mode=test")(tab, site)
 			tab.waitLoaded()
 			get(tab, chromedp.Evaluate[any](naming))

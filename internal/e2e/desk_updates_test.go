@@ -13,14 +13,14 @@ func TestDesk_pages_update_themselves(t *testing.T) {
 	t.Parallel()
 	site := newDemoSite(t)
 	shopper := openAlone(t, screen{width: 390, height: 844})
-	paying(forOrder, api.SimulateExact, api.SimulateConfirm)(shopper, site)
+	atInvoice(forOrder, api.SimulateExact, api.SimulateConfirm)(shopper, site)
 
 	merchant := openAlone(t, screen{width: 1280, height: 900})
 	signedIn("/payments?mode=test")(merchant, site.in(t))
 	get(merchant, chromedp.Evaluate[bool](`window.kept = true`))
 	merchant.do(chromedp.SendKeys(chromedp.CSS("#q"), "10"))
 	rows := get(merchant, chromedp.Evaluate[int](`document.querySelectorAll("tbody tr").length`))
-	paying(nil, api.SimulateExact, api.SimulateConfirm)(shopper, site)
+	atInvoice(nil, api.SimulateExact, api.SimulateConfirm)(shopper, site)
 	merchant.waitFor("#new a", "1 new", nil)
 	if got := get(merchant, chromedp.Evaluate[string](`[window.kept, q.value, document.querySelectorAll("tbody tr").length, document.activeElement.id].join()`)); got != "true,10,1,q" {
 		t.Errorf("loaded once, text, rows and focus are %q, want %q", got, "true,10,1,q")

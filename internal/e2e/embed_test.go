@@ -140,7 +140,7 @@ func TestEmbed_pays_in_a_dialog(t *testing.T) {
 
 	t.Run("link_is_followed_on_a_phone", func(t *testing.T) {
 		site.link = program.signedLink("8", "Two prints")
-		tab := open(t, screens[0])
+		tab := open(t, phoneScreen)
 		tab.visit(site.origin)
 		tab.click("#buy")
 		tab.waitFor("main .price", "€56.50", nil)
@@ -159,7 +159,7 @@ func TestEmbed_pays_in_a_dialog(t *testing.T) {
 	}
 	for name, page := range map[string]string{"another origin": other.origin, "a file": "file://" + file} {
 		t.Run(name, func(t *testing.T) {
-			tab := open(t, screens[1])
+			tab := open(t, deskScreen)
 			tab.visit(page)
 			tab.click("#buy")
 			tab.waitFor("main .price", "€56.50", nil)
@@ -175,7 +175,7 @@ func TestEmbed_page_builds_a_snippet(t *testing.T) {
 	m := newMerchantSite(t)
 	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS="+m.origin), app.Options{Demo: true})
 	newShop(t, p.url, p.key).call(p.url, p.key, "POST", api.PathLinks, `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`, nil)
-	for _, s := range []screen{screens[0], screens[1], screens[3]} {
+	for _, s := range []screen{phoneScreen, deskScreen, screens[3]} {
 		t.Run(s.name, func(t *testing.T) {
 			tab := open(t, s)
 			tab.visit(p.url + "/embed")

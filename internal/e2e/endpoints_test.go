@@ -48,7 +48,7 @@ func TestPayment_page_follows_tokens_and_ether(t *testing.T) {
 			return "CHEQUER_BASE_RPC=one=" + proxies[0].URL + ",two=" + proxies[1].URL + ",false=" + falseBalances(t, s.base.RPC) + ",dead=http://" + freePort(t)
 		})
 	node := shop.base
-	tab := open(t, screens[0])
+	tab := open(t, phoneScreen)
 	for _, tt := range []struct {
 		name   string
 		create func() (id string, pay func() (tx string))
@@ -67,13 +67,13 @@ func TestPayment_page_follows_tokens_and_ether(t *testing.T) {
 			tab.visit(shop.url + "/invoice/" + id)
 			tab.waitFor("#st", "Waiting for your payment", nil)
 			tab.markPage()
-			tab.picture(screens[0], "real_base_"+tt.name+"_waiting")
+			tab.picture(phoneScreen, "real_base_"+tt.name+"_waiting")
 			node.Mine(t, pay())
 			tab.waitFor("#st", "Payment seen", nil)
-			tab.picture(screens[0], "real_base_"+tt.name+"_seen")
+			tab.picture(phoneScreen, "real_base_"+tt.name+"_seen")
 			mine(t, node, 30)
 			tab.waitFor("#st", "Paid. Thank you.", nil)
-			tab.picture(screens[0], "real_base_"+tt.name+"_paid")
+			tab.picture(phoneScreen, "real_base_"+tt.name+"_paid")
 			tab.checkNotReloaded()
 			tab.checkConsole()
 		})

@@ -23,7 +23,7 @@ const countStreams = `(() => {
 func TestHidden_page_has_no_stream(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
-	tab := open(t, screens[0])
+	tab := open(t, phoneScreen)
 	tab.addInitScript(countStreams)
 	id := idOf(tab.createInvoice(p.url, "12,50"))
 	tab.markPage()
@@ -61,7 +61,7 @@ func TestHidden_frame_has_no_stream(t *testing.T) {
 	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example"), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	id := merchant.createInvoice()
-	tab := open(t, screens[1])
+	tab := open(t, deskScreen)
 	tab.addInitScript(countStreams)
 	tab.visit(p.url + "/embed")
 	get(tab, chromedp.Evaluate[bool](fmt.Sprintf(`(() => {

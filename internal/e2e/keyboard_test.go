@@ -66,11 +66,11 @@ func (b *tab) checkFocus(want string) {
 // order and leave the page again, and every control must work with keys.
 func TestKeyboard_alone_can_pay(t *testing.T) {
 	site := newDemoSite(t)
-	for _, s := range []screen{screens[0], screens[1], zoomed} {
+	for _, s := range []screen{phoneScreen, deskScreen, zoomed} {
 		t.Run(s.name, func(t *testing.T) {
 			site, tab := site.in(t), open(t, s)
 			tab.observe()
-			paying(forOrder)(tab, site)
+			atInvoice(forOrder)(tab, site)
 			tab.waitLoaded()
 			get(tab, chromedp.Evaluate[any](naming))
 			want := get(tab, chromedp.Evaluate[[]string](reachable))
@@ -85,15 +85,15 @@ func TestKeyboard_alone_can_pay(t *testing.T) {
 	}
 	t.Run("controls_work", func(t *testing.T) {
 		for _, name := range []string{"clipboard-read", "clipboard-write"} {
-			tab := open(t, screens[1])
+			tab := open(t, deskScreen)
 			_, err := chromedp.CallBrowser(tab.ctx, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{
 				Permission: &cdpbrowser.PermissionDescriptor{Name: name}, Setting: cdpbrowser.PermissionSettingGranted,
 			})
 			tab.check(err)
 		}
-		site, tab := site.in(t), open(t, screens[1])
+		site, tab := site.in(t), open(t, deskScreen)
 		tab.observe()
-		paying(nil)(tab, site)
+		atInvoice(nil)(tab, site)
 		tab.waitLoaded()
 
 		tab.pressKey(kb.Tab)

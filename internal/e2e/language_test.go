@@ -224,7 +224,7 @@ func TestPage_size_in_every_language(t *testing.T) {
 	for _, l := range locale.All().List() {
 		s := newStubServiceIn(t, locale.All()) // a new origin, so nothing is cached
 		s.change(withBridged)
-		tab := open(t, screens[0])
+		tab := open(t, phoneScreen)
 		tab.addWallets(wallet{Name: "Fox", Chain: "0x2105"})
 		tab.visit(s.address + "?m=EURC-BASE&lang=" + l.Code)
 		tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))

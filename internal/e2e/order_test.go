@@ -18,7 +18,7 @@ import (
 // TestDouble_click_and_going_back_make_one_invoice double-clicks the button, and goes back to send the
 // form again. Both must lead to one invoice.
 func TestDouble_click_and_going_back_make_one_invoice(t *testing.T) {
-	for _, s := range []screen{screens[0], screens[2]} {
+	for _, s := range []screen{phoneScreen, screens[2]} {
 		t.Run(s.name, func(t *testing.T) {
 			c := settings(t)
 			p := start(t, c, app.Options{Demo: true})
@@ -99,9 +99,9 @@ func TestServe_has_no_form_without_storefront(t *testing.T) {
 	if readPage(t, storefront.url+"/", http.StatusOK).Find("form").Length() != 1 {
 		t.Error("CHEQUER_STOREFRONT=on shows no form")
 	}
-	tab := open(t, screens[0])
+	tab := open(t, phoneScreen)
 	tab.visit(p.url)
-	tab.picture(screens[0], "no_storefront")
+	tab.picture(phoneScreen, "no_storefront")
 	tab.checkNoSidewaysScroll()
 	tab.checkConsole()
 }

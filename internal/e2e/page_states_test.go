@@ -54,47 +54,47 @@ var pageStates = []pageState{
 	{"storefront_arabic", ofForm, at("/?lang=ar"), 0},
 	{"link_german", ofLink, at("/pay/tip-jar?lang=de"), 0},
 
-	{"waiting", ofPayment, paying(nil), 0},
-	{"waiting_arabic", ofPayment, inOrder(paying(forOrder), withQuery("?lang=ar")), 0},
-	{"waiting_greek", ofPayment, inOrder(paying(only("BTC")), withQuery("?lang=el")), 0},
-	{"partial_german", ofPayment, inOrder(paying(forOrder, api.SimulateUnder), withQuery("?lang=de")), 0},
-	{"overpaid_hungarian", ofPayment, inOrder(paying(forOrder, api.SimulateOver, api.SimulateConfirm), withQuery("?lang=hu")), 0},
-	{"late_arabic", ofPayment, inOrder(paying(forOrder, api.SimulateLate), withQuery("?lang=ar")), 0},
-	{"waiting_one_method", ofPayment, paying(only("BTC")), 0},
-	{"waiting_two_methods", ofPayment, paying(only("BTC", "EURC-BASE")), 0},
-	{"waiting_token", ofPayment, openedAt("EURC-BASE", paying(nil)), 0},
+	{"waiting", ofPayment, atInvoice(nil), 0},
+	{"waiting_arabic", ofPayment, inOrder(atInvoice(forOrder), withQuery("?lang=ar")), 0},
+	{"waiting_greek", ofPayment, inOrder(atInvoice(only("BTC")), withQuery("?lang=el")), 0},
+	{"partial_german", ofPayment, inOrder(atInvoice(forOrder, api.SimulateUnder), withQuery("?lang=de")), 0},
+	{"overpaid_hungarian", ofPayment, inOrder(atInvoice(forOrder, api.SimulateOver, api.SimulateConfirm), withQuery("?lang=hu")), 0},
+	{"late_arabic", ofPayment, inOrder(atInvoice(forOrder, api.SimulateLate), withQuery("?lang=ar")), 0},
+	{"waiting_one_method", ofPayment, atInvoice(only("BTC")), 0},
+	{"waiting_two_methods", ofPayment, atInvoice(only("BTC", "EURC-BASE")), 0},
+	{"waiting_token", ofPayment, openedAt("EURC-BASE", atInvoice(nil)), 0},
 	{"waiting_token_with_bridged_versions", ofPayment, onStubService("/invoice/kAp39QfWkAp39QfWkAp39QfWkAp39QfW?m=EURC-BASE&lang=fr", withBridged), 0},
-	{"waiting_wallet", ofPayment, withWallet(openedAt("EURC-BASE", paying(nil))), 0},
-	{"waiting_help", ofPayment, inOrder(paying(nil), press("#help summary", "#requote")), 0},
-	{"waiting_second_code", ofPayment, inOrder(paying(only("EURC-BASE")), withQuery("?m=EURC-BASE&amount=1")), 0},
-	{"waiting_long", ofPayment, paying(longTexts), 0},
+	{"waiting_wallet", ofPayment, withWallet(openedAt("EURC-BASE", atInvoice(nil))), 0},
+	{"waiting_help", ofPayment, inOrder(atInvoice(nil), press("#help summary", "#requote")), 0},
+	{"waiting_second_code", ofPayment, inOrder(atInvoice(only("EURC-BASE")), withQuery("?m=EURC-BASE&amount=1")), 0},
+	{"waiting_long", ofPayment, atInvoice(longTexts), 0},
 	{"waiting_by_hand", ofPayment, onStubService("", unwatched), 0},
 	{"ended", ofPayment, onStubService("", func(r *api.Resource) { r.SecondsLeft = -5 }), 0},
 	{"delayed", ofPayment, onStubService("", func(r *api.Resource) { r.SecondsLeft, r.Exceptions = -5, []string{api.ExceptionDelayed} }), 0},
 	{"wrong_asset", ofPayment, onStubService("", wrongAsset), 0},
 	{"older_money", ofPayment, onStubService("", olderMoney), 0},
-	{"dropped", ofPayment, paying(nil, api.SimulateExact, api.SimulateReplace), 0},
-	{"seen", ofPayment, paying(forOrder, api.SimulateExact), 0},
-	{"taken_back", ofPayment, paying(nil, api.SimulateExact, api.SimulateConfirm, api.SimulateReorganise), 0},
-	{"partial", ofPayment, paying(forOrder, api.SimulateUnder), 0},
-	{"partial_requoted", ofPayment, inOrder(paying(nil, api.SimulateUnder), press("#help summary", "#requote"), clickThrough("#requote")), 0},
-	{"paid", ofPayment, paying(forOrder, api.SimulateExact, api.SimulateConfirm), 0},
-	{"paid_in_parts", ofPayment, paying(nil, api.SimulateUnder, api.SimulateExact, api.SimulateConfirm), 0},
+	{"dropped", ofPayment, atInvoice(nil, api.SimulateExact, api.SimulateReplace), 0},
+	{"seen", ofPayment, atInvoice(forOrder, api.SimulateExact), 0},
+	{"taken_back", ofPayment, atInvoice(nil, api.SimulateExact, api.SimulateConfirm, api.SimulateReorganise), 0},
+	{"partial", ofPayment, atInvoice(forOrder, api.SimulateUnder), 0},
+	{"partial_requoted", ofPayment, inOrder(atInvoice(nil, api.SimulateUnder), press("#help summary", "#requote"), clickThrough("#requote")), 0},
+	{"paid", ofPayment, atInvoice(forOrder, api.SimulateExact, api.SimulateConfirm), 0},
+	{"paid_in_parts", ofPayment, atInvoice(nil, api.SimulateUnder, api.SimulateExact, api.SimulateConfirm), 0},
 	{"seen_while_open", checkedByReach, updatedByStream("Payment seen", api.SimulateExact), 0},
 	{"partial_while_open", checkedByReach, updatedByStream("Part of it arrived", api.SimulateUnder), 0},
 	{"overpaid_while_open", checkedByReach, updatedByStream("You sent a little extra", api.SimulateOver, api.SimulateConfirm), 0},
 	{"paid_going_back", checkedByReach, goingBack, 0},
-	{"overpaid", ofPayment, paying(forOrder, api.SimulateOver, api.SimulateConfirm), 0},
-	{"refund_refused", ofPayment, inOrder(paying(nil, api.SimulateOver, api.SimulateConfirm), refundTo("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "#refund-error")), http.StatusUnprocessableEntity},
-	{"refund_saved", ofPayment, inOrder(paying(nil, api.SimulateOver, api.SimulateConfirm), refundTo("tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "#refund .addr")), 0},
+	{"overpaid", ofPayment, atInvoice(forOrder, api.SimulateOver, api.SimulateConfirm), 0},
+	{"refund_refused", ofPayment, inOrder(atInvoice(nil, api.SimulateOver, api.SimulateConfirm), refundTo("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "#refund-error")), http.StatusUnprocessableEntity},
+	{"refund_saved", ofPayment, inOrder(atInvoice(nil, api.SimulateOver, api.SimulateConfirm), refundTo("tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "#refund .addr")), 0},
 	{"refund_sent", ofPayment, onStubService("", withRefund("sent")), 0},
 	{"refund_declined", ofPayment, onStubService("/invoice/kAp39QfWkAp39QfWkAp39QfWkAp39QfW?lang=ar", withRefund("declined")), 0},
 	{"surplus_kept", ofPayment, onStubService("/invoice/kAp39QfWkAp39QfWkAp39QfWkAp39QfW?lang=de", surplusKept), 0},
-	{"expired", ofPayment, paying(forOrder, api.SimulateLate, api.SimulateReplace), 0},
-	{"expired_with_requote", ofPayment, paying(lateAllowed, api.SimulateLate, api.SimulateReplace), 0},
-	{"expired_requote_refused", ofPayment, inOrder(paying(lateAllowed, api.SimulateLate, api.SimulateReplace), withQuery("?hold=no_rate")), 0},
-	{"expired_short", ofPayment, paying(forOrder, api.SimulateUnder, api.SimulateConfirm, api.SimulateLate, api.SimulateReplace), 0},
-	{"late", ofPayment, paying(forOrder, api.SimulateLate), 0},
+	{"expired", ofPayment, atInvoice(forOrder, api.SimulateLate, api.SimulateReplace), 0},
+	{"expired_with_requote", ofPayment, atInvoice(lateAllowed, api.SimulateLate, api.SimulateReplace), 0},
+	{"expired_requote_refused", ofPayment, inOrder(atInvoice(lateAllowed, api.SimulateLate, api.SimulateReplace), withQuery("?hold=no_rate")), 0},
+	{"expired_short", ofPayment, atInvoice(forOrder, api.SimulateUnder, api.SimulateConfirm, api.SimulateLate, api.SimulateReplace), 0},
+	{"late", ofPayment, atInvoice(forOrder, api.SimulateLate), 0},
 	{"declined", ofPayment, declinedAfter(), 0},
 	{"declined_short", ofPayment, declinedAfter(api.SimulateUnder), 0},
 	{"desk_link", ofDesk, atDesk("/desk/start"), 0},
@@ -131,8 +131,8 @@ var pageStates = []pageState{
 	{"desk_webhook_refused", ofDesk, inOrder(signedIn("/webhooks"), enter("#url", "ftp://shop.example/hook"), press("#create button", "#url-error")), http.StatusUnprocessableEntity},
 	{"desk_webhook_created", ofDesk, inOrder(signedIn("/webhooks"), enter("#url", "https://shop.example/hook"), press("#create button", "#secret-1")), 0},
 	{"desk_webhook_none", ofDesk, inOrder(withWebhook, atWebhook("?state=failed")), 0},
-	{"desk_webhook", ofDesk, inOrder(withWebhook, paying(longTexts), atWebhook("")), 0},
-	{"desk_webhook_retried", ofDesk, inOrder(withWebhook, paying(longTexts), atWebhook("?count=12&done=retried")), 0},
+	{"desk_webhook", ofDesk, inOrder(withWebhook, atInvoice(longTexts), atWebhook("")), 0},
+	{"desk_webhook_retried", ofDesk, inOrder(withWebhook, atInvoice(longTexts), atWebhook("?count=12&done=retried")), 0},
 	{"desk_webhook_edit", ofDesk, inOrder(withWebhook, atWebhook("/edit")), 0},
 	{"desk_webhook_rotate", ofDesk, inOrder(withWebhook, atWebhook("/rotate")), 0},
 	{"desk_webhook_remove", ofDesk, inOrder(withWebhook, atWebhook("/remove")), 0},
@@ -166,15 +166,15 @@ var pageStates = []pageState{
 	{"desk_backup_shops", ofDesk, inOrder(atAllShops(""), signedIn("/backup")), 0},
 	{"desk_backup_refused", ofDesk, inOrder(atOwnDesk("/backup"), enter("#passphrase", "short"), enter("#repeated", "short"), press("main form button", "#passphrase-error")), http.StatusUnprocessableEntity},
 	{"desk_refused", ofDesk, refusedAtDesk, http.StatusForbidden},
-	{"desk_overview", ofDesk, inOrder(paying(forOrder, api.SimulateExact, api.SimulateConfirm), paying(longTexts, api.SimulateLate), signedIn("?mode=test")), 0},
-	{"desk_overview_table", ofDesk, inOrder(paying(nil, api.SimulateOver, api.SimulateConfirm), signedIn("?mode=test&period=month"), press(".chart summary", ".chart table")), 0},
+	{"desk_overview", ofDesk, inOrder(atInvoice(forOrder, api.SimulateExact, api.SimulateConfirm), atInvoice(longTexts, api.SimulateLate), signedIn("?mode=test")), 0},
+	{"desk_overview_table", ofDesk, inOrder(atInvoice(nil, api.SimulateOver, api.SimulateConfirm), signedIn("?mode=test&period=month"), press(".chart summary", ".chart table")), 0},
 	{"desk_overview_notices", ofDesk, withNotices, 0},
 	{"desk_overview_new_shop", ofDesk, signedIn(""), 0},
-	{"desk_reports", ofDesk, inOrder(paying(forOrder, api.SimulateExact, api.SimulateConfirm), paying(nil, api.SimulateOver, api.SimulateConfirm), signedIn("/reports?mode=test")), 0},
-	{"desk_reports_by_origin", ofDesk, inOrder(paying(nil, api.SimulateExact, api.SimulateConfirm), signedIn("/reports?mode=test&period=days&by=origin")), 0},
+	{"desk_reports", ofDesk, inOrder(atInvoice(forOrder, api.SimulateExact, api.SimulateConfirm), atInvoice(nil, api.SimulateOver, api.SimulateConfirm), signedIn("/reports?mode=test")), 0},
+	{"desk_reports_by_origin", ofDesk, inOrder(atInvoice(nil, api.SimulateExact, api.SimulateConfirm), signedIn("/reports?mode=test&period=days&by=origin")), 0},
 	{"desk_reports_none", ofDesk, signedIn("/reports"), 0},
 	{"desk_reports_refused", ofDesk, signedIn("/reports?period=days&from=2026-11-29&to=yesterday"), http.StatusUnprocessableEntity},
-	{"desk_payments", ofDesk, inOrder(paying(forOrder), paying(longTexts), signedIn("/payments?mode=test")), 0},
+	{"desk_payments", ofDesk, inOrder(atInvoice(forOrder), atInvoice(longTexts), signedIn("/payments?mode=test")), 0},
 	{"desk_payments_live", ofDesk, signedIn("/payments"), 0},
 	{"desk_payments_refused", ofDesk, signedIn("/payments?period=yesterday"), http.StatusUnprocessableEntity},
 	{"desk_menu", ofDesk, inOrder(signedIn("/payments"), press(".bar details summary", ".bar .drop")), 0},
@@ -186,8 +186,8 @@ var pageStates = []pageState{
 	{"desk_payment_short", ofDesk, atPayment(forOrder, api.SimulateUnder), 0},
 	{"desk_payment_overpaid", ofDesk, atPayment(forOrder, api.SimulateOver, api.SimulateConfirm), 0},
 	{"desk_payment_late", ofDesk, atPayment(forOrder, api.SimulateLate), 0},
-	{"desk_attention", ofDesk, inOrder(paying(forOrder, api.SimulateLate), paying(longTexts, api.SimulateLate), signedIn("/attention?mode=test")), 0},
-	{"desk_attention_snoozed", ofDesk, inOrder(snoozed, paying(longTexts, api.SimulateLate), paying(forOrder, api.SimulateLate), acceptedAtDesk, signedIn("/attention?mode=test")), 0},
+	{"desk_attention", ofDesk, inOrder(atInvoice(forOrder, api.SimulateLate), atInvoice(longTexts, api.SimulateLate), signedIn("/attention?mode=test")), 0},
+	{"desk_attention_snoozed", ofDesk, inOrder(snoozed, atInvoice(longTexts, api.SimulateLate), atInvoice(forOrder, api.SimulateLate), acceptedAtDesk, signedIn("/attention?mode=test")), 0},
 	{"desk_snooze", ofDesk, deciding("snooze", forOrder, api.SimulateLate), 0},
 	{"desk_payment_snoozed", ofDesk, inOrder(snoozed, press("#snoozed h3 a", ".asleep")), 0},
 	{"desk_attention_none", ofDesk, signedIn("/attention"), 0},
@@ -239,7 +239,7 @@ var pageStates = []pageState{
 	{"desk_storefront_product", ofDesk, signedIn("/storefront?mode=test&item=shop/coffee"), 0},
 	{"desk_storefront_none", ofDesk, signedIn("/storefront"), 0},
 	{"desk_storefront_refused", ofDesk, signedIn("/storefront?mode=test&item=pay/nothing"), http.StatusUnprocessableEntity},
-	{"test_tools_refused", ofPayment, inOrder(paying(nil), withQuery("?refused=nothing_to_do")), 0},
+	{"test_tools_refused", ofPayment, inOrder(atInvoice(nil), withQuery("?refused=nothing_to_do")), 0},
 }
 
 // budget is the limit for a page's first visit: the bytes that Chromium receives, including
@@ -340,8 +340,8 @@ func onStubService(path string, change func(*api.Resource)) func(*tab, *demoSite
 	}
 }
 
-// paying returns a step that creates an invoice of 56.50 euros, runs simulations, and visits its page.
-func paying(change func(*api.InvoiceRequest), actions ...string) func(*tab, *demoSite) {
+// atInvoice returns a step that creates an invoice of 56.50 euros, runs simulations, and visits its page.
+func atInvoice(change func(*api.InvoiceRequest), actions ...string) func(*tab, *demoSite) {
 	return func(b *tab, site *demoSite) {
 		b.t.Helper()
 		r := api.InvoiceRequest{Amount: "56.50", FiatCurrency: "EUR"}
@@ -453,7 +453,7 @@ func paidTooLittle(b *tab, site *demoSite) {
 
 // updatedByStream returns a step that brings an open page to a state through its stream.
 func updatedByStream(heading string, actions ...string) func(*tab, *demoSite) {
-	return inOrder(paying(forOrder), func(b *tab, site *demoSite) {
+	return inOrder(atInvoice(forOrder), func(b *tab, site *demoSite) {
 		b.t.Helper()
 		b.waitFor("#clock", ":", nil)
 		b.waitLoaded()
@@ -466,7 +466,7 @@ func updatedByStream(heading string, actions ...string) func(*tab, *demoSite) {
 // goingBack is a step that stops at the countdown of a paid page.
 func goingBack(b *tab, site *demoSite) {
 	b.t.Helper()
-	paying(func(r *api.InvoiceRequest) { r.URLSuccess = "https://shop.example/thanks" }, api.SimulateExact)(b, site)
+	atInvoice(func(r *api.InvoiceRequest) { r.URLSuccess = "https://shop.example/thanks" }, api.SimulateExact)(b, site)
 	b.waitLoaded()
 	ofPayment.check(b)
 	get(b, chromedp.Evaluate[any](`void (window.setInterval = () => 0)`))
@@ -476,7 +476,7 @@ func goingBack(b *tab, site *demoSite) {
 
 // declinedAfter returns a step that visits an invoice that the merchant cancelled.
 func declinedAfter(actions ...string) func(*tab, *demoSite) {
-	return inOrder(paying(forOrder, actions...), func(b *tab, site *demoSite) {
+	return inOrder(atInvoice(forOrder, actions...), func(b *tab, site *demoSite) {
 		b.t.Helper()
 		id := idOf(site.page)
 		site.shop().call(site.url, site.key, "POST", fmt.Sprintf("%s/%s/cancel", api.PathInvoices, id), `{}`, nil)

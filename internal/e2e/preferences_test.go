@@ -15,8 +15,8 @@ const runningAnimations = `document.getAnimations().filter(a => a.playState === 
 
 // TestReduced_motion_stops_animations checks reduced motion in the two states that have animations.
 func TestReduced_motion_stops_animations(t *testing.T) {
-	site, b := newDemoSite(t), open(t, screens[0])
-	for name, reach := range map[string]func(*tab, *demoSite){"waiting": paying(nil), "seen": paying(nil, api.SimulateExact)} {
+	site, b := newDemoSite(t), open(t, phoneScreen)
+	for name, reach := range map[string]func(*tab, *demoSite){"waiting": atInvoice(nil), "seen": atInvoice(nil, api.SimulateExact)} {
 		b.prefer(false)
 		reach(b, site)
 		if got := get(b, chromedp.Evaluate[int](runningAnimations)); got == 0 {
@@ -45,13 +45,13 @@ const weakEdges = `(() => {
 // TestForced_colours_keep_controls_visible checks pages in colours that the system forces: QR codes must be readable, and
 // controls must have an edge.
 func TestForced_colours_keep_controls_visible(t *testing.T) {
-	site, b := newDemoSite(t), openAlone(t, screens[0])
+	site, b := newDemoSite(t), openAlone(t, phoneScreen)
 	forced := &emulation.MediaFeature{Name: "forced-colors", Value: "active"}
 	for _, dark := range []bool{false, true} {
 		s := screen{name: "forced", width: 390, height: 844, dark: dark}
 		b.prefer(dark, forced)
 		for name, reach := range map[string]func(*tab, *demoSite){
-			"waiting": paying(forOrder), "overpaid": paying(nil, api.SimulateOver, api.SimulateConfirm), "storefront": at("/"), "link": at("/pay/tip-jar"),
+			"waiting": atInvoice(forOrder), "overpaid": atInvoice(nil, api.SimulateOver, api.SimulateConfirm), "storefront": at("/"), "link": at("/pay/tip-jar"),
 			"desk_signin": atDesk("/desk/signin"), "desk_payments": signedIn("/payments"), "desk_accounts": signedIn("/accounts"), "desk_reports": signedIn("/reports?mode=test"),
 		} {
 			reach(b, site)
@@ -75,8 +75,8 @@ func TestForced_colours_keep_controls_visible(t *testing.T) {
 
 // TestReceipt_fits_one_page prints a paid page on A4.
 func TestReceipt_fits_one_page(t *testing.T) {
-	site, tab := newDemoSite(t), open(t, screens[1])
-	paying(forOrder, api.SimulateExact, api.SimulateConfirm)(tab, site)
+	site, tab := newDemoSite(t), open(t, deskScreen)
+	atInvoice(forOrder, api.SimulateExact, api.SimulateConfirm)(tab, site)
 	pdf := get(tab, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
 	if got := bytes.Count(pdf, []byte("/Type /Page\n")); got != 1 {
 		t.Errorf("the receipt has %d pages, want 1", got)
@@ -86,9 +86,9 @@ func TestReceipt_fits_one_page(t *testing.T) {
 // TestPage_with_a_blocked_script blocks the page's script. The page must work as in a browser
 // without scripts.
 func TestPage_with_a_blocked_script(t *testing.T) {
-	site, tab := newDemoSite(t), open(t, screens[0])
+	site, tab := newDemoSite(t), open(t, phoneScreen)
 	tab.blockURLs("*://*:*/static/*.js")
-	paying(nil)(tab, site)
+	atInvoice(nil)(tab, site)
 	if got := get(tab, chromedp.Evaluate[bool](`new Promise(done => new PerformanceObserver(list => done(list.getEntries().length > 0)).observe({type: "paint", buffered: true}))`, chromedp.EvalAwaitPromise)); !got {
 		t.Error("nothing is painted")
 	}
@@ -103,8 +103,8 @@ func TestPage_with_a_blocked_script(t *testing.T) {
 // TestPolicy_is_enforced tries what the policy forbids. Text may become markup only through the
 // page's own Trusted Types policy, which cannot be created a second time.
 func TestPolicy_is_enforced(t *testing.T) {
-	site, b := newDemoSite(t), openAlone(t, screens[0])
-	for _, reach := range []func(*tab, *demoSite){paying(nil), at("/"), at("/pay/tip-jar"), at("/embed"), at("/docs"), atDesk("/desk/signin"), signedIn("/payments")} {
+	site, b := newDemoSite(t), openAlone(t, phoneScreen)
+	for _, reach := range []func(*tab, *demoSite){atInvoice(nil), at("/"), at("/pay/tip-jar"), at("/embed"), at("/docs"), atDesk("/desk/signin"), signedIn("/payments")} {
 		reach(b, site)
 		for violation, statement := range map[string]string{
 			"markup":            `document.body.insertAdjacentHTML("beforeend", "<b>bold</b>")`,

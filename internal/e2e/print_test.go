@@ -17,8 +17,8 @@ import (
 // printed page may end with a method's heading.
 func TestPrinted_headings_stay_with_their_method(t *testing.T) {
 	programtest.RequireProgram(t, "pdftotext")
-	site, tab := newDemoSite(t), open(t, screens[1])
-	paying(forOrder)(tab, site)
+	site, tab := newDemoSite(t), open(t, deskScreen)
+	atInvoice(forOrder)(tab, site)
 	headings := get(tab, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".way h3")].map(e => e.textContent.trim())`))
 	if len(headings) < 6 {
 		t.Fatalf("headings %q", headings)

@@ -95,7 +95,7 @@ func TestTwo_tabs_order_two_products(t *testing.T) {
 	t.Parallel()
 	c := settings(t)
 	p := start(t, c, app.Options{Demo: true})
-	first, second := open(t, screens[0]), open(t, screens[1])
+	first, second := open(t, phoneScreen), open(t, deskScreen)
 	for _, b := range []*tab{first, second} {
 		b.visit(p.url + "/shop/repair?order_id=A-17")
 	}

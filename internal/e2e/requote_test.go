@@ -132,7 +132,7 @@ func TestRefund_address_is_stored(t *testing.T) {
 		})
 	}
 	t.Run("typed_while_the_page_changes", func(t *testing.T) {
-		s := screens[0]
+		s := phoneScreen
 		tab := open(t, s)
 		page := tab.createInvoice(program.url, "12,50")
 		id := idOf(page)

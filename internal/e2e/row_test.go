@@ -51,13 +51,13 @@ func withoutInitialTarget(t *testing.T, target string) string {
 // browser, and that the page does not scroll.
 func TestChosen_method_is_visible(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
-	b := open(t, screens[0])
+	b := open(t, phoneScreen)
 	page := withoutInitialTarget(t, p.url) + strings.TrimPrefix(b.createInvoice(p.url, "12,50"), p.url)
 	const position = `(() => {
 		const row = document.querySelector(".methods").getBoundingClientRect(), label = document.querySelector(".methods :checked+label").getBoundingClientRect();
 		return [document.querySelector(".methods :checked").value, label.left >= row.left && label.right <= row.right ? "visible" : "hidden", scrollX, scrollY].join(" ");
 	})()`
-	for _, s := range []screen{screens[0], {name: "frame", width: 440, height: 700}} {
+	for _, s := range []screen{phoneScreen, {name: "frame", width: 440, height: 700}} {
 		for _, language := range []string{"en", "ar"} {
 			t.Run(s.name+"_"+language, func(t *testing.T) {
 				tab := open(t, s)

@@ -75,7 +75,7 @@ var simulations = []struct {
 func TestTools_show_every_state(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
-	s := screens[0]
+	s := phoneScreen
 	for _, test := range simulations {
 		t.Run(test.name, func(t *testing.T) {
 			tab := open(t, s)
@@ -100,7 +100,7 @@ func TestTools_show_every_state(t *testing.T) {
 // does. The answer must be the invoice's page with the reason. A current page has no such buttons.
 func TestRefused_simulation_shows_the_reason(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
-	s := screens[0]
+	s := phoneScreen
 	tab := open(t, s)
 	page := tab.createInvoice(p.url, "12,50")
 	for _, action := range []string{"confirm", "replace", "reorganise"} {

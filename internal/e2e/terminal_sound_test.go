@@ -49,7 +49,7 @@ func TestTerminal_on_WebKit_sounds_once(t *testing.T) {
 	shop := newShop(t, p.url, p.key)
 	terminal, _ := p.createTerminal(t, c)
 	createInvoice := func(t *testing.T, silent bool) (*tab, string) {
-		tab := open(t, screens[0])
+		tab := open(t, phoneScreen)
 		tab.addInitScript(fmt.Sprintf(webKit, silent))
 		tab.visit(terminal)
 		tab.do(chromedp.SendKeys(chromedp.CSS("#amount"), "12.50"))

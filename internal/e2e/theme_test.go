@@ -125,7 +125,7 @@ func TestTheme_is_applied_to_the_pages(t *testing.T) {
 func TestTheme_is_on_the_receipt(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	p.setTheme(t, "Atelier Nord", "#e8573a", sunLogo(t))
-	shop, tab := newShop(t, p.url, p.key), open(t, screens[1])
+	shop, tab := newShop(t, p.url, p.key), open(t, deskScreen)
 	id := shop.createInvoice()
 	shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
 	tab.visit(p.url + "/invoice/" + id)
@@ -217,7 +217,7 @@ func TestPaid_page_returns_to_the_shop(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tab := pay(t, screens[1])
+			tab := pay(t, deskScreen)
 			before := get(tab, chromedp.Location())
 			stop(tab)
 			tab.waitFor("#say", "You stay on this page.", nil)
@@ -236,13 +236,13 @@ func TestPaid_page_returns_to_the_shop(t *testing.T) {
 	t.Run("stays_by_setting", func(t *testing.T) {
 		shop.call(program.url, program.key, http.MethodPut, api.PathTheme, `{"auto_return":false}`, nil)
 		until(t, waitTimeout, "the theme is applied", func() bool {
-			b := pay(t, screens[0])
+			b := pay(t, phoneScreen)
 			return get(b, chromedp.Evaluate[bool](`!document.getElementById("auto") && !!document.getElementById("return")`))
 		})
 	})
 	t.Run("countdown_does_not_start_on_a_visit_to_a_paid_page", func(t *testing.T) {
 		shop.call(program.url, program.key, http.MethodDelete, api.PathTheme, "", nil)
-		tab := pay(t, screens[0])
+		tab := pay(t, phoneScreen)
 		tab.do(chromedp.KeyEvent(kb.Escape))
 		tab.visit(get(tab, chromedp.Location()))
 		tab.waitFor("#st", "Paid", nil)
@@ -259,7 +259,7 @@ func TestMetaMask_link_is_shown_on_phones(t *testing.T) {
 	visible := func(b *tab) bool {
 		return get(b, chromedp.Evaluate[bool](`(a => !!a && a.checkVisibility())(document.querySelector("#m2-app"))`))
 	}
-	phone, desk := screen{name: "metamask", width: 390, height: 844}, screens[1]
+	phone, desk := screen{name: "metamask", width: 390, height: 844}, deskScreen
 	for _, tt := range []struct {
 		name    string
 		screen  screen
@@ -304,7 +304,7 @@ func TestMetaMask_link_is_hidden_in_frames(t *testing.T) {
 	s := newStubService(t, func(c *web.Config) {
 		c.BaseURL, c.EmbedOrigins = "https://pay.example", []string{"https://shop.example"}
 	})
-	tab := open(t, screens[0])
+	tab := open(t, phoneScreen)
 	tab.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
 	address := s.url("EURC-BASE")
 	tab.visit(address[:strings.Index(address, "/invoice/")] + "/embed") // the page of the server that may contain frames

@@ -151,7 +151,7 @@ func TestWallet_results_are_shown(t *testing.T) {
 			sent, "Something went wrong in Fox. Look there whether anything was sent before you try again."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tab := open(t, screens[0])
+			tab := open(t, phoneScreen)
 			tab.addWallets(wallet{Name: "Fox", Chain: tt.chain, Stays: tt.stays, Fails: tt.fails})
 			tab.visit(newStubService(t).url("EURC-BASE"))
 			tab.waitFor(tokenPay, "Pay with Fox", nil)
@@ -184,7 +184,7 @@ func TestWallet_request_is_exact(t *testing.T) {
 		"ETH": {"to": "0x1111111254EEB25477B68fb85Ed929f73A960582", "value": "0x4bbe61b9bcbdaf", "chainId": "0x1"},
 	} {
 		t.Run(method, func(t *testing.T) {
-			tab := open(t, screens[0])
+			tab := open(t, phoneScreen)
 			tab.addWallets(wallet{Name: "Fox", Chain: "0x89"})
 			tab.visit(newStubService(t).url(method))
 			pay := ".wallets[data-method=" + method + "] button"
@@ -205,8 +205,8 @@ func TestWallet_request_is_exact(t *testing.T) {
 // markup.
 func TestWallets_are_chosen_by_name(t *testing.T) {
 	for _, s := range []screen{
-		screens[0], {name: "phone_dark", width: 390, height: 844, dark: true},
-		screens[1], {name: "desk_dark", width: 1280, height: 900, dark: true},
+		phoneScreen, {name: "phone_dark", width: 390, height: 844, dark: true},
+		deskScreen, {name: "desk_dark", width: 1280, height: 900, dark: true},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			tab := open(t, s)
@@ -235,7 +235,7 @@ func TestWallets_are_chosen_by_name(t *testing.T) {
 
 // TestWallet_that_only_injects uses a wallet without EIP-6963.
 func TestWallet_that_only_injects(t *testing.T) {
-	tab := open(t, screens[0])
+	tab := open(t, phoneScreen)
 	tab.addWallets(wallet{Name: "old", Chain: "0x2105", Injected: true, Fails: map[string]fault{"eth_sendTransaction": {Code: 4001}}})
 	tab.visit(newStubService(t).url("EURC-BASE"))
 	tab.waitFor(tokenPay, "Pay with your browser wallet", nil)
@@ -247,7 +247,7 @@ func TestWallet_that_only_injects(t *testing.T) {
 // TestWallet_while_the_page_changes changes the invoice before, during and after a request to the wallet.
 func TestWallet_while_the_page_changes(t *testing.T) {
 	t.Run("delay_of_another_network", func(t *testing.T) {
-		tab, s := open(t, screens[0]), newStubService(t)
+		tab, s := open(t, phoneScreen), newStubService(t)
 		tab.addWallets(wallet{Name: "Fox", Chain: "0x2105", Holds: "eth_sendTransaction"})
 		tab.visit(s.url("EURC-BASE"))
 		tab.waitFor(tokenPay, "Pay with Fox", nil)
@@ -270,7 +270,7 @@ func TestWallet_while_the_page_changes(t *testing.T) {
 		tab.checkConsole()
 	})
 	t.Run("reload_remembers", func(t *testing.T) {
-		tab, s := open(t, screens[0]), newStubService(t)
+		tab, s := open(t, phoneScreen), newStubService(t)
 		tab.addWallets(wallet{Name: "Fox", Chain: "0x2105"})
 		tab.visit(s.url("EURC-BASE"))
 		tab.waitFor(tokenPay, "Pay with Fox", nil)
@@ -282,7 +282,7 @@ func TestWallet_while_the_page_changes(t *testing.T) {
 		tab.checkConsole()
 	})
 	t.Run("rest_after_a_partial_payment", func(t *testing.T) {
-		tab, s := open(t, screens[1]), newStubService(t)
+		tab, s := open(t, deskScreen), newStubService(t)
 		tab.addWallets(wallet{Name: "Fox", Chain: "0x2105"})
 		tab.visit(s.url("EURC-BASE"))
 		tab.waitFor(tokenPay, "Pay with Fox", nil)
@@ -300,7 +300,7 @@ func TestWallet_while_the_page_changes(t *testing.T) {
 		tab.checkConsole()
 	})
 	t.Run("paid_by_other_means_before_the_wallet_is_asked", func(t *testing.T) {
-		tab, s := open(t, screens[0]), newStubService(t)
+		tab, s := open(t, phoneScreen), newStubService(t)
 		tab.addWallets(wallet{Name: "Fox", Chain: "0x2105", Holds: "eth_requestAccounts"})
 		tab.visit(s.url("EURC-BASE"))
 		tab.waitFor(tokenPay, "Pay with Fox", nil)
@@ -316,7 +316,7 @@ func TestWallet_while_the_page_changes(t *testing.T) {
 		tab.checkConsole()
 	})
 	t.Run("replaced_payment_can_be_sent_again", func(t *testing.T) {
-		tab, s := open(t, screens[0]), newStubService(t)
+		tab, s := open(t, phoneScreen), newStubService(t)
 		tab.addWallets(wallet{Name: "Fox", Chain: "0x2105"})
 		tab.visit(s.url("EURC-BASE"))
 		tab.waitFor(tokenPay, "Pay with Fox", nil)
@@ -341,7 +341,7 @@ func TestWallet_while_the_page_changes(t *testing.T) {
 func TestWallet_request_for_every_method(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
-	tab := open(t, screens[1])
+	tab := open(t, deskScreen)
 	tab.addWallets(wallet{Name: "Fox", Chain: "0x1"})
 	id := idOf(tab.createInvoice(p.url, "12,50"))
 	paid := 0
@@ -406,7 +406,7 @@ func TestPage_without_a_wallet(t *testing.T) {
 
 // TestWrong_asset_is_shown shows a payment in a currency that was not asked for.
 func TestWrong_asset_is_shown(t *testing.T) {
-	for _, s := range []screen{screens[0], {name: "desk_dark", width: 1280, height: 900, dark: true}, screens[2]} {
+	for _, s := range []screen{phoneScreen, {name: "desk_dark", width: 1280, height: 900, dark: true}, screens[2]} {
 		t.Run(s.name, func(t *testing.T) {
 			tab, stub := open(t, s), newStubService(t)
 			tab.visit(stub.url("EURC-BASE"))
@@ -430,7 +430,7 @@ func TestWrong_asset_is_shown(t *testing.T) {
 // TestPage_size_with_a_wallet checks the bytes, including headers, that Chromium receives for a page with
 // two methods that a browser wallet can pay.
 func TestPage_size_with_a_wallet(t *testing.T) {
-	tab := open(t, screens[0])
+	tab := open(t, phoneScreen)
 	tab.addWallets(wallet{Name: "Fox", Chain: "0x2105"})
 	tab.visit(newStubService(t).url("EURC-BASE"))
 	tab.waitFor(tokenPay, "Pay with Fox", nil)

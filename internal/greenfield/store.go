@@ -75,7 +75,7 @@ func (s *server) storeOf(c echo.Context, k merchant.Key) (store, error) {
 	shown := store{
 		ID: k.StoreID(), Name: m.Name, Website: s.BaseURL + m.Path(), DefaultCurrency: money.EUR.Code, SpeedPolicy: speedPolicy,
 		InvoiceExpiration: int64(settings.QuoteTime / time.Second), MonitoringExpiration: int64(invoice.WatchPeriod / time.Second),
-		PaymentTolerance: json.Number(big.NewRat(settings.Tolerance.Percent, 100).FloatString(2)),
+		PaymentTolerance: json.Number(big.NewRat(settings.Tolerance.BasisPoints, 100).FloatString(2)),
 	}
 	if k.Mode == merchant.Test {
 		shown.Name += " (test)"

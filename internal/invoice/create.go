@@ -170,7 +170,7 @@ func (s *Service) build(id string, now time.Time, request CreateRequest, priced 
 	}
 	inv.OtherNetworks = s.otherNetworks(request, priced, indexes)
 	inv.Terms.Rules.Gas = s.gasAllowances(request.Mode)
-	if t := request.Tolerance; t.Percent > 0 || !t.Euro.IsZero() {
+	if t := request.Tolerance; t.BasisPoints > 0 || !t.Euro.IsZero() {
 		inv.Terms.Rules.Tolerance = t.amountFor(request.Terms.Price, priced[0].price)
 	}
 	s.coverAll(inv, progress)

@@ -499,7 +499,7 @@ func TestRefund_does_not_pay_an_invoice_with_a_late_payment(t *testing.T) {
 func TestRefund_of_a_part_makes_an_acceptance_high_risk(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
 		late := s.latePaid("0.0006")
-		limit := invoice.Tolerance{Percent: 500}
+		limit := invoice.Tolerance{BasisPoints: 500}
 		if d := s.service.Evaluation(late).Decisions(s.clock.Now(), limit); !d.Accept || d.HighRisk {
 			t.Errorf("before a refund: %+v", d)
 		}

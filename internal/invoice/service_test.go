@@ -409,7 +409,7 @@ func TestDecisions_high_risk(t *testing.T) {
 		inv := s.create(row.price)
 		s.pay(inv, "BTC", row.coins)
 		s.step()
-		if got := s.reload(inv).Evaluation().Decisions(s.clock.Now(), invoice.Tolerance{Percent: 500, Euro: fiat("20")}); !got.Accept || got.HighRisk != row.risk {
+		if got := s.reload(inv).Evaluation().Decisions(s.clock.Now(), invoice.Tolerance{BasisPoints: 500, Euro: fiat("20")}); !got.Accept || got.HighRisk != row.risk {
 			t.Errorf("%s euro paid with %s BTC: high risk %t, want %t: %+v", row.price, row.coins, got.HighRisk, row.risk, got)
 		}
 	}

@@ -23,14 +23,14 @@ func TestTolerance(t *testing.T) {
 		want    string
 	}{
 		"nothing is set":                                       {Tolerance{}, euro("56.50"), "0"},
-		"a percentage is rounded down":                         {Tolerance{Percent: 50}, euro("56.50"), "0.28"},
+		"a percentage is rounded down":                         {Tolerance{BasisPoints: 50}, euro("56.50"), "0.28"},
 		"an amount of euro is not changed":                     {Tolerance{Euro: euro("0.10")}, euro("56.50"), "0.1"},
-		"a percentage that is smaller than the amount counts":  {Tolerance{Percent: 50, Euro: euro("1")}, euro("56.50"), "0.28"},
-		"an amount that is smaller than the percentage counts": {Tolerance{Percent: 50, Euro: euro("0.10")}, euro("56.50"), "0.1"},
+		"a percentage that is smaller than the amount counts":  {Tolerance{BasisPoints: 50, Euro: euro("1")}, euro("56.50"), "0.28"},
+		"an amount that is smaller than the percentage counts": {Tolerance{BasisPoints: 50, Euro: euro("0.10")}, euro("56.50"), "0.1"},
 		"an amount is limited to a share of the price":         {Tolerance{Euro: euro("5")}, euro("1"), "0.2"},
 		"an amount of euro is converted":                       {Tolerance{Euro: euro("0.10")}, money.MustParse("60", money.USD), "0.12"},
-		"a percentage counts in any currency":                  {Tolerance{Percent: 100}, money.MustParse("60", money.USD), "0.6"},
-		"a percentage above the bound is limited":              {Tolerance{Percent: 9000}, euro("10"), "2"},
+		"a percentage counts in any currency":                  {Tolerance{BasisPoints: 100}, money.MustParse("60", money.USD), "0.6"},
+		"a percentage above the bound is limited":              {Tolerance{BasisPoints: 9000}, euro("10"), "2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

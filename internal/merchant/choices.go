@@ -101,7 +101,7 @@ func (o Overrides) Effective(c Choices) (PaymentSettings, error) {
 			return PaymentSettings{}, err
 		}
 	}
-	if p.ShortLimit.Percent == 0 || p.ShortLimit.Euro.IsZero() {
+	if p.ShortLimit.BasisPoints == 0 || p.ShortLimit.Euro.IsZero() {
 		p.ShortLimit = Bound{Euro: money.Zero(money.EUR)} // if one bound is zero, the lower of both is
 	}
 	return p, nil

@@ -52,8 +52,8 @@ type Attempt struct {
 	Answer   string            // beginning of the response body, shown only to the operator
 }
 
-// Done reports whether the endpoint accepted the event.
-func (t Attempt) Done() bool { return t.Status >= 200 && t.Status <= 299 }
+// Accepted reports whether the endpoint accepted the event.
+func (t Attempt) Accepted() bool { return t.Status >= 200 && t.Status <= 299 }
 
 // DeliveryAttempt is an attempt with its delivery.
 type DeliveryAttempt struct {

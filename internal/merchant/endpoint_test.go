@@ -205,7 +205,7 @@ func TestEndpoint_Wants(t *testing.T) {
 func TestDelivery_succeeds_only_with_status_2xx(t *testing.T) {
 	t.Parallel()
 	for status, done := range map[int]bool{0: false, 199: false, 200: true, 204: true, 299: true, 300: false, 410: false, 500: false} {
-		if got := (merchant.Attempt{Status: status}).Done(); got != done {
+		if got := (merchant.Attempt{Status: status}).Accepted(); got != done {
 			t.Errorf("attempt with status %d is done = %v", status, got)
 		}
 		if got := (merchant.EndpointHealth{LastAttemptAt: noon, LastStatus: status}).Failing(); got == done {

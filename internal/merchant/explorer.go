@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Explorer is the address of a page about a transaction or a destination on a network, on a site that the merchant
+// Explorer is the URL of a page about a transaction or a destination on a network, on a site that the merchant
 // chose. The site learns which pages are opened.
 type Explorer struct {
 	Network  string // ID
-	Template string // address with one placeholder, txPlaceholder or addressPlaceholder
+	Template string // URL with one placeholder, txPlaceholder or addressPlaceholder
 }
 
 // The placeholders of templates.
@@ -39,17 +39,17 @@ func (e Explorer) placeholder() string {
 // Explorers are the explorers of a merchant.
 type Explorers []Explorer
 
-// Transaction returns the address of the page about a transaction; "" if there is none.
+// Transaction returns the URL of the page about a transaction; "" if there is none.
 func (all Explorers) Transaction(network, tx string) string {
 	return all.page(network, txPlaceholder, tx)
 }
 
-// Address returns the address of the page about an address; "" if there is none.
+// Address returns the URL of the page about a destination; "" if there is none.
 func (all Explorers) Address(network, address string) string {
 	return all.page(network, addressPlaceholder, address)
 }
 
-// page returns the address of the page about a value on a network, by the template with a placeholder.
+// page returns the URL of the page about a value on a network, by the template with a placeholder.
 func (all Explorers) page(network, placeholder, value string) string {
 	i := slices.IndexFunc(all, func(e Explorer) bool { return e.Network == network && e.placeholder() == placeholder })
 	if i < 0 || value == "" {
@@ -58,7 +58,8 @@ func (all Explorers) page(network, placeholder, value string) string {
 	return strings.Replace(all[i].Template, placeholder, strings.ReplaceAll(url.QueryEscape(value), "+", "%20"), 1)
 }
 
-// setExplorers parses a list such as "bitcoin=https://explorer.example/tx/{tx}", separated by white space.
+// setExplorers adds the explorers of a list such as "bitcoin=https://explorer.example/tx/{tx}", separated by white
+// space, to p, and returns the list in its normal form.
 func setExplorers(p *PaymentSettings, text string) (string, error) {
 	var normal []string
 	for _, entry := range strings.Fields(text) {
@@ -84,7 +85,7 @@ func (e Explorer) check() error {
 	case len(e.Template) > maxTemplate:
 		return fmt.Errorf("is longer than %d characters", maxTemplate)
 	case strings.Count(e.Template, txPlaceholder)+strings.Count(e.Template, addressPlaceholder) != 1:
-		return fmt.Errorf("does not have %s or %s once", txPlaceholder, addressPlaceholder)
+		return fmt.Errorf("must contain exactly one placeholder, %s or %s", txPlaceholder, addressPlaceholder)
 	}
 	rest := strings.Replace(e.Template, e.placeholder(), "x", 1)
 	u, err := url.Parse(rest)
@@ -96,7 +97,7 @@ func (e Explorer) check() error {
 	case u.User != nil:
 		return errors.New("contains a user name")
 	case !strings.HasPrefix(e.Template, "https://"+u.Host+"/"):
-		return errors.New("has the placeholder in its host")
+		return errors.New("does not begin with https://, a host in lower case and /")
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 // maxQuoteMinutes is the longest time for which the price of a volatile asset is held, in minutes.
 const maxQuoteMinutes = 60
 
-// maxPercent is the largest share of a price that a bound can name, in hundredths of a percent.
-const maxPercent = 2000
+// maxBasisPoints is the largest share of a price that a bound can name, in hundredths of a percent.
+const maxBasisPoints = 2000
 
 // percent is the unit of a share of a price, with two decimals.
 var percent = money.Currency{Code: "percent", Decimals: 2}
@@ -37,10 +37,10 @@ func setQuoteTime(p *PaymentSettings, text string) (string, error) {
 
 func setPercent(b *Bound, text string) (string, error) {
 	share, err := money.Parse(text, percent)
-	if err != nil || share.Cmp(money.FromCents(maxPercent, percent)) > 0 {
-		return "", fmt.Errorf("must be a percentage from 0 to %d, such as 0.5", maxPercent/100)
+	if err != nil || share.Cmp(money.FromCents(maxBasisPoints, percent)) > 0 {
+		return "", fmt.Errorf("must be a percentage from 0 to %d, such as 0.5", maxBasisPoints/100)
 	}
-	b.Percent = share.Cents()
+	b.BasisPoints = share.Cents()
 	return share.String(), nil
 }
 

@@ -31,8 +31,8 @@ type PaymentSettings struct {
 
 // Bound is a part of a price. If both bounds are set, the smaller one applies.
 type Bound struct {
-	Percent int64        // of the price, in hundredths of a percent; 0 = no such bound
-	Euro    money.Amount // 0 = no such bound
+	BasisPoints int64        // of the price, in hundredths of a percent; 0 = no such bound
+	Euro        money.Amount // 0 = no such bound
 }
 
 // LatePayments is the treatment of payments that arrive after the quote.
@@ -95,13 +95,13 @@ func (b Bound) within(other Bound) bool {
 		return true
 	case other.isZero():
 		return false
-	case other.Percent > 0 && (b.Percent == 0 || b.Percent > other.Percent):
+	case other.BasisPoints > 0 && (b.BasisPoints == 0 || b.BasisPoints > other.BasisPoints):
 		return false
 	}
 	return other.Euro.IsZero() || !b.Euro.IsZero() && b.Euro.Cmp(other.Euro) <= 0
 }
 
-func (b Bound) isZero() bool { return b.Percent == 0 && b.Euro.IsZero() }
+func (b Bound) isZero() bool { return b.BasisPoints == 0 && b.Euro.IsZero() }
 
 // SettingName is the name of a payment setting in storage, forms, commands and the audit log.
 type SettingName string

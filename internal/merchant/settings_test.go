@@ -52,7 +52,7 @@ func TestOverrides_Effective_has_the_defaults(t *testing.T) {
 	euro := func(text string) money.Amount { return money.MustParse(text, money.EUR) }
 	want := merchant.PaymentSettings{
 		QuoteTime: 15 * time.Minute, Tolerance: merchant.Bound{Euro: euro("0")}, LatePayments: merchant.LateDecide, Confirmations: merchant.StandardConfirmations,
-		ShortLimit: merchant.Bound{Percent: 500, Euro: euro("20")}, Zone: "UTC",
+		ShortLimit: merchant.Bound{BasisPoints: 500, Euro: euro("20")}, Zone: "UTC",
 	}
 	if got, err := merchant.Overrides(nil).Effective(nil); err != nil || !cmp.Equal(want, got) {
 		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, got))
@@ -66,7 +66,7 @@ func TestOverrides_Effective_has_the_defaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want = merchant.PaymentSettings{
-		QuoteTime: 30 * time.Minute, Tolerance: merchant.Bound{Percent: 50, Euro: euro("0.1")}, LatePayments: merchant.LateWorth, Methods: "EURC BTC",
+		QuoteTime: 30 * time.Minute, Tolerance: merchant.Bound{BasisPoints: 50, Euro: euro("0.1")}, LatePayments: merchant.LateWorth, Methods: "EURC BTC",
 		Confirmations: merchant.MostConfirmations, ShortLimit: merchant.Bound{Euro: euro("0")}, Languages: []string{"de", "en"}, Storefront: true, Zone: "Asia/Kathmandu",
 	}
 	if got, err := merchant.Overrides(nil).Effective(chosen); err != nil || !cmp.Equal(want, got) {
@@ -106,15 +106,16 @@ func TestChoices_With(t *testing.T) {
 		{merchant.SettingStorefront, "yes", "storefront must be one of on, off"},
 		{merchant.SettingExplorers, " bitcoin=https://e.example/tx/{tx}\n bitcoin=https://e.example/a/{address} ", "bitcoin=https://e.example/tx/{tx} bitcoin=https://e.example/a/{address}"},
 		{merchant.SettingExplorers, "base-sepolia=https://e.example:8443/?q={tx}&x=1#y", "base-sepolia=https://e.example:8443/?q={tx}&x=1#y"},
-		{merchant.SettingExplorers, "bitcoin", entryFault + `"bitcoin" does not have {tx} or {address} once`},
+		{merchant.SettingExplorers, "bitcoin", entryFault + `"bitcoin" must contain exactly one placeholder, {tx} or {address}`},
 		{merchant.SettingExplorers, "https://e.example/{tx}", entryFault + `"https://e.example/{tx}" does not begin with the name of a network and =`},
 		{merchant.SettingExplorers, "b=http://e.example/{tx}", entryFault + `"b=http://e.example/{tx}" does not begin with https:// and a host`},
 		{merchant.SettingExplorers, "b=javascript:{tx}", entryFault + `"b=javascript:{tx}" does not begin with https:// and a host`},
 		{merchant.SettingExplorers, "b=https:///{tx}", entryFault + `"b=https:///{tx}" does not begin with https:// and a host`},
-		{merchant.SettingExplorers, "b=https://{tx}.e.example/", entryFault + `"b=https://{tx}.e.example/" has the placeholder in its host`},
-		{merchant.SettingExplorers, "b=https://e.example", entryFault + `"b=https://e.example" does not have`},
-		{merchant.SettingExplorers, "b=https://e.example/{tx}/{tx}", entryFault + `"b=https://e.example/{tx}/{tx}" does not have`},
-		{merchant.SettingExplorers, "b=https://e.example/{tx}/{address}", entryFault + `"b=https://e.example/{tx}/{address}" does not have`},
+		{merchant.SettingExplorers, "b=https://{tx}.e.example/", entryFault + `"b=https://{tx}.e.example/" does not begin with https://, a host in lower case and /`},
+		{merchant.SettingExplorers, "b=https://e.example?tx={tx}", entryFault + `"b=https://e.example?tx={tx}" does not begin with https://, a host in lower case and /`},
+		{merchant.SettingExplorers, "b=https://e.example", entryFault + `"b=https://e.example" must contain exactly one placeholder`},
+		{merchant.SettingExplorers, "b=https://e.example/{tx}/{tx}", entryFault + `"b=https://e.example/{tx}/{tx}" must contain exactly one placeholder`},
+		{merchant.SettingExplorers, "b=https://e.example/{tx}/{address}", entryFault + `"b=https://e.example/{tx}/{address}" must contain exactly one placeholder`},
 		{merchant.SettingExplorers, "b=https://u:p@e.example/{tx}", entryFault + `"b=https://u:p@e.example/{tx}" contains a user name`},
 		{merchant.SettingExplorers, `b=https://e.example/"{tx}`, entryFault + `"b=https://e.example/\"{tx}" is not the address of a page`},
 		{merchant.SettingExplorers, "b=https://e.example/ä{tx}", entryFault + `"b=https://e.example/ä{tx}" is not the address of a page`},

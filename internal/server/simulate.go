@@ -18,7 +18,7 @@ import (
 	"chequer/internal/money"
 )
 
-// simulationTimeout is the time that a simulation waits until the watcher has observed it.
+// simulationTimeout is the maximum time that a simulation waits until the watcher has observed it.
 const simulationTimeout = 2 * time.Second
 
 var errLive = &problem{status: http.StatusForbidden, code: "live_invoice", message: "Only test invoices can be simulated"}
@@ -60,7 +60,8 @@ func parseSimulation(c echo.Context, k call) (api.SimulateRequest, error) {
 	return r, err
 }
 
-// simulateAction carries out an action and returns the invoice after the watcher has observed it.
+// simulateAction carries out an action, waits up to simulationTimeout until the watcher has observed it, and returns the
+// invoice. It does not wait after the action clock.
 func (s *server) simulateAction(ctx context.Context, inv *invoice.Invoice, r api.SimulateRequest) (*invoice.Invoice, error) {
 	method, err := chosenMethod(inv, r.PaymentMethod)
 	if err != nil {
@@ -136,7 +137,8 @@ func (s *server) confirm(ctx context.Context, inv *invoice.Invoice) error {
 	return s.Simnet.Confirm(ctx, waiting)
 }
 
-// chosenMethod returns the method of the newest quote with a code, or the first method if code is empty.
+// chosenMethod returns the payment method with the given code that the newest quote prices, or the first one that it
+// prices if code is empty.
 func chosenMethod(inv *invoice.Invoice, code string) (invoice.Method, error) {
 	var codes []string
 	for _, m := range inv.Methods {
@@ -165,6 +167,7 @@ func simulatedAmount(inv *invoice.Invoice, m invoice.Method, action string) mone
 	case api.SimulateUnder:
 		coin := m.Asset.Currency
 		shown := money.Currency{Code: coin.Code, Decimals: min(shownDecimals, coin.Decimals)}
+		// The amount must not reach the price by rounding. The second call only sets the currency.
 		part := money.RoundDown(new(big.Rat).Mul(rest.Rat(), big.NewRat(60, 100)), shown)
 		return money.RoundDown(part.Rat(), coin)
 	case api.SimulateOver:

@@ -60,7 +60,7 @@ type daySum struct{ invoices, price, received int64 }
 // daySums are changes of rows of day_sums.
 type daySums map[dayRow]daySum
 
-// add adds an invoice n times to a generation whose days are those of a zone; n may be -1.
+// add adds n × a to the sums of a generation, with days in zone; n may be -1.
 func (d daySums) add(a addend, generation int64, zone *time.Location, n int64) {
 	day := int64(report.DayOf(utc(a.paidAt), zone))
 	row := dayRow{a.merchantID, generation, a.mode, day, a.currency, a.decimals, a.paidAsset, a.origin, a.originID}
@@ -98,8 +98,8 @@ func (d daySums) save(ctx context.Context, q querier) error {
 type addendChange struct{ before, after addend }
 
 // saveDaySums changes the sums of days after changes of invoices, which must be written already. On PostgreSQL it
-// first locks the zone of the sums against changes, so that fillDaySums cannot compute a part of the next generation
-// at the same time. A part that was computed before the lock has the invoices before the changes. A part that is
+// first locks the zone of the sums against changes, so that fillDaySums cannot compute a batch of the next generation
+// at the same time. A batch that was computed before the lock has the invoices before the changes. A batch that is
 // computed later has the changed invoices.
 func (s *Storage) saveDaySums(ctx context.Context, q querier, changes ...addendChange) error {
 	changes = slices.DeleteFunc(changes, func(c addendChange) bool { return c.before == c.after })
@@ -108,7 +108,7 @@ func (s *Storage) saveDaySums(ctx context.Context, q querier, changes ...addendC
 		zones[c.merchantID()] = sumZone{}
 	}
 	for _, id := range slices.Sorted(maps.Keys(zones)) {
-		z, err := s.shareSumZone(ctx, q, id)
+		z, err := s.lockSumZoneShared(ctx, q, id)
 		if err != nil {
 			return err
 		}
@@ -117,8 +117,8 @@ func (s *Storage) saveDaySums(ctx context.Context, q querier, changes ...addendC
 	d := daySums{}
 	for _, c := range changes {
 		z := zones[c.merchantID()]
-		z.add(d, c.before, -1)
-		z.add(d, c.after, 1)
+		z.addTo(d, c.before, -1)
+		z.addTo(d, c.after, 1)
 	}
 	return d.save(ctx, q)
 }
@@ -127,7 +127,7 @@ func (c addendChange) merchantID() string { return cmp.Or(c.before.merchantID, c
 
 // DaySums implements report.Storage.
 func (s *Storage) DaySums(ctx context.Context, merchantID string, mode invoice.Mode, current, previous report.Period, origins bool) (report.DaySums, error) {
-	newStatement := selectMethodSums
+	newStatement := selectAssetSums
 	if origins {
 		newStatement = selectDaySums
 	}
@@ -156,7 +156,8 @@ func (s *Storage) DaySums(ctx context.Context, merchantID string, mode invoice.M
 	return sums, nil
 }
 
-// selectDaySums returns the statement that reads the sums of a period by asset and origin.
+// selectDaySums returns the statement that reads the sums of a period by asset and origin. It leaves
+// out rows with negative sums, which only a damaged database has and money.Amount cannot hold.
 func selectDaySums(merchantID string, generation int64, mode invoice.Mode, p report.Period) statement {
 	return statement{`
 		SELECT day, currency, decimals, paid_asset, origin, origin_id, invoices, price, received FROM day_sums
@@ -164,9 +165,9 @@ func selectDaySums(merchantID string, generation int64, mode invoice.Mode, p rep
 		[]any{merchantID, generation, string(mode), int64(p.From), int64(p.To)}}
 }
 
-// selectMethodSums returns the statement that reads the sums of a period by asset, without the origins. It groups by
-// the first columns of the primary key, so that it needs no sort.
-func selectMethodSums(merchantID string, generation int64, mode invoice.Mode, p report.Period) statement {
+// selectAssetSums returns the statement that reads the sums of a period by asset, without the origins. It groups by
+// the first columns of the primary key, so that it needs no sort. It leaves out the same rows as selectDaySums.
+func selectAssetSums(merchantID string, generation int64, mode invoice.Mode, p report.Period) statement {
 	return statement{`
 		SELECT day, currency, decimals, paid_asset, '', '', CAST(SUM(invoices) AS BIGINT), CAST(SUM(price) AS BIGINT), CAST(SUM(received) AS BIGINT) FROM day_sums
 		WHERE merchant_id = $1 AND generation = $2 AND mode = $3 AND day >= $4 AND day < $5 AND invoices > 0 AND price >= 0 AND received >= 0

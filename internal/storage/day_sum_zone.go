@@ -20,8 +20,8 @@ type sumZone struct {
 	until      int64          // the next generation has the invoices that became paid before this time
 }
 
-// add adds an invoice n times to the generations that have it.
-func (z sumZone) add(d daySums, a addend, n int64) {
+// addTo adds n × a to the sums of the generations that have the invoice.
+func (z sumZone) addTo(d daySums, a addend, n int64) {
 	if a == (addend{}) {
 		return
 	}
@@ -49,9 +49,9 @@ func readSumZone(ctx context.Context, q querier, merchantID, lock string) (sumZo
 	return z, err
 }
 
-// shareSumZone locks the zone of a merchant's sums against changes. Only rows of day_sums and the audit log are locked
-// after it.
-func (s *Storage) shareSumZone(ctx context.Context, q querier, merchantID string) (sumZone, error) {
+// lockSumZoneShared locks the zone of a merchant's sums against changes. Only rows of day_sums and the audit log are
+// locked after it.
+func (s *Storage) lockSumZoneShared(ctx context.Context, q querier, merchantID string) (sumZone, error) {
 	z, err := readSumZone(ctx, q, merchantID, s.engine.ForShare)
 	if engine.Absent(err) { // only on PostgreSQL: on SQLite ForShare is empty, and readSumZone returns UTC
 		if err := addSumZone(ctx, q, merchantID); err != nil {
@@ -192,8 +192,8 @@ const (
 		ORDER BY paid_at, id LIMIT 1 OFFSET $4`
 )
 
-// fillUntil returns the time before which the invoices of the next part became paid: math.MaxInt64 for the last
-// part. Invoices that became paid at the same time are in the same part.
+// fillUntil returns the time before which the invoices of the next batch became paid: math.MaxInt64 for the last
+// batch. Invoices that became paid at the same time are in the same batch.
 func (s *Storage) fillUntil(ctx context.Context, q querier, z sumZone) (int64, error) {
 	until := int64(math.MaxInt64)
 	for _, mode := range sumModes {

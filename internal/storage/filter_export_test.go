@@ -68,7 +68,7 @@ func TallyStatements(merchantID string, mode invoice.Mode) []Statement {
 
 // DaySumsStatements returns the statements of Storage.DaySums.
 func DaySumsStatements(p report.Period) []Statement {
-	return []Statement{exported(selectDaySums("shop", 1, invoice.Live, p)), exported(selectMethodSums("shop", 1, invoice.Live, p))}
+	return []Statement{exported(selectDaySums("shop", 1, invoice.Live, p)), exported(selectAssetSums("shop", 1, invoice.Live, p))}
 }
 
 // FillStatements returns the statements that read the invoices for a generation of sums, and for its check.

@@ -59,7 +59,7 @@ func (s *Storage) readInvoices(ctx context.Context, q querier, l listing) ([]*in
 	return invoices, nil
 }
 
-// sortByAge sorts a page in the order of the list.
+// sortByAge sorts a page in the order of the list: newest first.
 func sortByAge[T any](page []T, position func(T) invoice.Position) {
 	slices.SortFunc(page, func(a, b T) int { return position(a).Compare(position(b)) })
 }

@@ -13,7 +13,7 @@ const maxExamined = 1000
 
 // search is the part of the list in which a page looks for the invoices that a filter selects.
 type search struct {
-	driver int              // the selector that drives the listing; -1 if none is given
+	driver int              // the selector that drives the listing; -1 if none can
 	end    invoice.Position // of the last invoice that is examined; zero if it is the last of the list
 }
 
@@ -45,14 +45,14 @@ func startSearch(ctx context.Context, q querier, f invoice.Filter, after invoice
 }
 
 // drivers returns the numbers of the selectors that may drive a listing, in the order of selectors. isDirect reports
-// whether the first one alone finds few invoices, or has an index that serves all filters.
+// whether the first one alone finds few invoices, or no filter but its own remains to be checked.
 func drivers(f invoice.Filter) (drivers []int, isDirect bool) {
-	selectors, others := selectors(f), 0
+	selectors, unindexed := selectors(f), 0
 	for i, s := range selectors {
 		switch {
 		case !s.isSet:
 		case s.from == fromNone:
-			others++
+			unindexed++
 		default:
 			drivers = append(drivers, i)
 		}
@@ -64,9 +64,9 @@ func drivers(f invoice.Filter) (drivers []int, isDirect bool) {
 	case first == fromParts:
 		return drivers[:1], true
 	case first == fromFlags && selectsStatus(f):
-		others-- // invoice_flags has the status; see flaggedListing
+		unindexed-- // invoice_flags has the status; see flaggedListing
 	}
-	return drivers, len(drivers)-1+others == 0
+	return drivers, len(drivers)-1+unindexed == 0
 }
 
 // newSearchEnd returns the statement that finds the last of the invoices that a page examines. It reads an index
@@ -78,7 +78,7 @@ func newSearchEnd(f invoice.Filter, after invoice.Position, driver, examined int
 	}
 	condition, values := s.condition, s.values
 	if s.indexed != "" {
-		condition, values = s.indexed, s.values[:1]
+		condition, values = s.indexed, s.values[:1] // indexed has one placeholder
 	}
 	filters := append(bounds(f, after, id), filterIf(true, condition, values...))
 	if s.from == fromFlags {
@@ -98,7 +98,8 @@ func readEnd(ctx context.Context, q querier, s statement) (p invoice.Position, e
 	return p, nil
 }
 
-// searchPage reads a page of at most limit invoices, and the position after which the list may have more.
+// searchPage returns a page of at most limit invoices, newest first, and the position after which the list may have
+// more; zero if it has none.
 func searchPage[T any](
 	ctx context.Context, s *Storage, begin func(context.Context, work) error, f invoice.Filter, after invoice.Position, limit int,
 	position func(T) invoice.Position, read func(context.Context, querier, listing) ([]T, error),

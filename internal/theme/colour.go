@@ -85,7 +85,7 @@ func contrast(a, b colour) float64 {
 
 // oklch is a colour by perceived lightness, chroma and hue. See CSS Color Module Level 4, "OKLab and
 // OKLCH".
-type oklch struct{ light, chroma, hue float64 }
+type oklch struct{ lightness, chroma, hue float64 }
 
 // oklch returns the colour in OKLCH.
 func (c colour) oklch() oklch {
@@ -96,8 +96,8 @@ func (c colour) oklch() oklch {
 	x := 1.9779984951*l - 2.4285922050*m + 0.4505937099*s
 	y := 0.0259040371*l + 0.7827717662*m - 0.8086757660*s
 	return oklch{
-		light:  0.2104542553*l + 0.7936177850*m - 0.0040720468*s,
-		chroma: math.Hypot(x, y), hue: math.Atan2(y, x),
+		lightness: 0.2104542553*l + 0.7936177850*m - 0.0040720468*s,
+		chroma:    math.Hypot(x, y), hue: math.Atan2(y, x),
 	}
 }
 
@@ -125,9 +125,9 @@ func (o oklch) colour() colour {
 // needed.
 func (o oklch) clipped() (c colour, inside bool) {
 	x, y := o.chroma*math.Cos(o.hue), o.chroma*math.Sin(o.hue)
-	l := cube(o.light + 0.3963377774*x + 0.2158037573*y)
-	m := cube(o.light - 0.1055613458*x - 0.0638541728*y)
-	s := cube(o.light - 0.0894841775*x - 1.2914855480*y)
+	l := cube(o.lightness + 0.3963377774*x + 0.2158037573*y)
+	m := cube(o.lightness - 0.1055613458*x - 0.0638541728*y)
+	s := cube(o.lightness - 0.0894841775*x - 1.2914855480*y)
 	inside = true
 	for i, light := range []float64{
 		4.0767416621*l - 3.3077115913*m + 0.2309699292*s,

@@ -16,10 +16,11 @@ const (
 // scheme is a colour scheme of static/base.css.
 type scheme struct {
 	name string
-	// surfaces are the backgrounds of text in the accent colour; the first is the page's.
+	// surfaces are the backgrounds of text in the accent colour; the first is the page's. The first three have no status
+	// colour.
 	surfaces []colour
-	ink      colour
-	tint     oklch // lightness and maximum chroma of the accent's own surface
+	darkText colour // dark colour of text on fills
+	tint     oklch  // lightness and maximum chroma of the accent's own surface
 	// step is the change of lightness that increases contrast, and end is the colour with the most
 	// contrast.
 	step float64
@@ -29,11 +30,11 @@ type scheme struct {
 // schemes are the light and the dark scheme.
 var schemes = []scheme{
 	{
-		name: "light", ink: rgb("#12151c"), step: -0.005, end: rgb("#000000"), tint: oklch{light: 0.955, chroma: 0.03},
+		name: "light", darkText: rgb("#12151c"), step: -0.005, end: rgb("#000000"), tint: oklch{lightness: 0.955, chroma: 0.03},
 		surfaces: []colour{rgb("#ffffff"), rgb("#f5f6f8"), rgb("#eaecf1"), rgb("#e4f4ec"), rgb("#fff3db"), rgb("#fdecea")},
 	},
 	{
-		name: "dark", ink: rgb("#0f1115"), step: 0.005, end: rgb("#ffffff"), tint: oklch{light: 0.28, chroma: 0.06},
+		name: "dark", darkText: rgb("#0f1115"), step: 0.005, end: rgb("#ffffff"), tint: oklch{lightness: 0.28, chroma: 0.06},
 		surfaces: []colour{rgb("#0f1115"), rgb("#16191f"), rgb("#20242c"), rgb("#12291f"), rgb("#2d2312"), rgb("#351a17")},
 	},
 }
@@ -64,12 +65,12 @@ func Palettes(accent string) []Palette {
 // the dark scheme, they have the colour of text.
 func (s scheme) palette(accent colour) Palette {
 	tint := accent.oklch()
-	tint.light, tint.chroma = s.tint.light, min(tint.chroma, s.tint.chroma)
+	tint.lightness, tint.chroma = s.tint.lightness, min(tint.chroma, s.tint.chroma)
 	surface := tint.colour()
 	colours := append(slices.Clone(s.surfaces), surface)
 	ink := s.adjust(accent, textContrast, colours)
 	fill := accent
-	if s.step > 0 {
+	if s.name == "dark" {
 		fill = ink
 	}
 	return Palette{
@@ -93,19 +94,19 @@ func minContrast(c colour, surfaces []colour) float64 {
 // scheme's end colour, black or white, always has it.
 func (s scheme) adjust(c colour, required float64, surfaces []colour) colour {
 	for o := c.oklch(); minContrast(c, surfaces) < required; c = o.colour() {
-		if o.light += s.step; o.light < 0 || o.light > 1 {
+		if o.lightness += s.step; o.lightness < 0 || o.lightness > 1 {
 			return s.end
 		}
 	}
 	return c
 }
 
-// textOn returns the colour of text on a fill: white or the scheme's ink, whichever has more
+// textOn returns the colour of text on a fill: white or the scheme's darkText, whichever has more
 // contrast, or black if neither has enough. If white has too little contrast, black has enough.
 func (s scheme) textOn(fill colour) colour {
 	best := rgb("#ffffff")
-	if contrast(s.ink, fill) > contrast(best, fill) {
-		best = s.ink
+	if contrast(s.darkText, fill) > contrast(best, fill) {
+		best = s.darkText
 	}
 	if contrast(best, fill) < textContrast {
 		best = rgb("#000000")
@@ -113,11 +114,11 @@ func (s scheme) textOn(fill colour) colour {
 	return best
 }
 
-// Contrast returns the minimum contrasts of the accent and of Ink with the surfaces, truncated to two
+// Contrast returns the minimum contrasts of the chosen accent and of Ink with the surfaces, truncated to two
 // decimals.
 func (p Palette) Contrast() (accent, text string) { return ratio(p.own), ratio(p.text) }
 
-// Readable reports whether the accent itself has enough contrast for text in the scheme.
+// Readable reports whether the chosen accent has enough contrast for text in the scheme.
 func (p Palette) Readable() bool { return p.own >= textContrast }
 
 func ratio(x float64) string { return strconv.FormatFloat(math.Floor(x*100)/100, 'f', 2, 64) }

@@ -12,13 +12,13 @@ const (
 	// maxAttempts is the maximum number of concurrent attempts.
 	maxAttempts = 128
 	// maxPerEndpoint is the maximum number of concurrent attempts for one endpoint. The maximum is 1
-	// for an endpoint that has accepted nothing yet, or whose last attempt failed. All endpoints whose
-	// last attempt failed have at most maxFailing attempts together, so that they do not delay the
-	// others.
+	// for an endpoint whose last attempt failed, or that had no attempt in this process.
 	maxPerEndpoint = 8
-	maxFailing     = maxAttempts / 2
-	// maxEndpointPause is the longest pause of a busy endpoint, which answered 429 or 503. The event
-	// with that answer waits for the whole time of its Retry-After.
+	// maxFailing is the maximum number of concurrent attempts for all endpoints together whose last
+	// attempt failed, so that they do not delay the others.
+	maxFailing = maxAttempts / 2
+	// maxEndpointPause is the longest pause of a busy endpoint, which answered 429 or 503. The delivery
+	// that was answered so waits for the whole time of its Retry-After.
 	maxEndpointPause = time.Hour
 )
 
@@ -31,7 +31,7 @@ type endpointLimiter struct {
 	running    int
 }
 
-// endpointState is the state of an endpoint.
+// endpointState is the state of an endpoint since the start of the process.
 type endpointState struct {
 	running     int
 	proven      bool      // the last attempt was accepted
@@ -57,7 +57,7 @@ func (l *endpointLimiter) acquire(endpointID string) int {
 	case e.pausedUntil.After(l.now()):
 		room = 0
 	case e.failing:
-		room = min(1-e.running, maxFailing-l.failing(), room)
+		room = min(1-e.running, maxFailing-l.runningAtFailing(), room)
 	case !e.proven:
 		room = min(1-e.running, room)
 	}
@@ -67,8 +67,8 @@ func (l *endpointLimiter) acquire(endpointID string) int {
 	return room
 }
 
-// failing returns the number of running attempts at endpoints whose last attempt failed.
-func (l *endpointLimiter) failing() (running int) {
+// runningAtFailing returns the number of running attempts at endpoints whose last attempt failed.
+func (l *endpointLimiter) runningAtFailing() (running int) {
 	for _, e := range l.byEndpoint {
 		if e.failing {
 			running += e.running
@@ -91,7 +91,7 @@ func (l *endpointLimiter) record(endpointID string, t merchant.Attempt, retryAft
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := l.byEndpoint[endpointID]
-	e.proven, e.failing = t.Done(), !t.Done()
+	e.proven, e.failing = t.Accepted(), !t.Accepted()
 	if t.Status == http.StatusTooManyRequests || t.Status == http.StatusServiceUnavailable {
 		e.pausedUntil = l.now().Add(min(retryAfter, maxEndpointPause))
 	}

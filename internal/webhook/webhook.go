@@ -162,7 +162,7 @@ func (w *Worker) attempt(ctx context.Context, e merchant.Endpoint, c Claim) {
 // schedule fail it; all other results are retried. A test event is sent only once.
 func outcome(c Claim, t merchant.Attempt, now time.Time, retryAfter time.Duration) Outcome {
 	switch {
-	case t.Done():
+	case t.Accepted():
 		return Outcome{State: merchant.DeliveryDone}
 	case t.Status == http.StatusGone || c.EventType == merchant.EventTest:
 		return Outcome{State: merchant.DeliveryFailed}

@@ -6,7 +6,7 @@ import "chequer/views"
 type Attention struct {
 	Frame
 	Cases []Case
-	Newer string // address of the next page; empty on the last
+	Newer string // address of the page with newer cases; empty on the last. Cases are oldest first.
 	// Snoozed and Resolved are only on the first page.
 	Snoozed  []Snoozed
 	Resolved []Resolved

@@ -48,7 +48,7 @@ func TestDecision_accept(t *testing.T) {
 		}
 	}
 	before := len(f.actions())
-	b.send(at+"/accept", "version", ask.version()).leads(at + "?done=accepted")
+	b.send(at+"/accept", "version", ask.version()).wantRedirect(at + "?done=accepted")
 	page := b.get(at+"?done=accepted").want(http.StatusOK, "The invoice was accepted as paid.")
 	for _, want := range []string{"€80.00 Paid", "Waived €0.80", "Accepted as paid", "By Tove."} {
 		if !strings.Contains(page.text(), want) {
@@ -84,7 +84,7 @@ func TestDecision_high_risk(t *testing.T) {
 	if answer.status != http.StatusTemporaryRedirect || answer.header.Get("Location") != at+"/accept" {
 		t.Fatalf("the confirmation answers %d to %q: %s", answer.status, answer.header.Get("Location"), answer.text())
 	}
-	b.post(at+"/accept", kept...).leads(at + "?done=accepted")
+	b.post(at+"/accept", kept...).wantRedirect(at + "?done=accepted")
 }
 
 // The value at receipt decides about the risk if the price of the coin fell after the quote.
@@ -120,7 +120,7 @@ func TestDecision_stale(t *testing.T) {
 	}
 	b.send(at+"/accept", "version", version).want(http.StatusConflict, "€40.00 short")
 	version = b.get(at+"/cancel").want(http.StatusOK, "€40.00 was received and remains in your wallet until you refund it.").version()
-	b.send(at+"/cancel", "version", version).leads(at + "?done=cancelled")
+	b.send(at+"/cancel", "version", version).wantRedirect(at + "?done=cancelled")
 	b.get(at+"?done=cancelled").want(http.StatusOK, "The invoice was cancelled.")
 }
 
@@ -139,7 +139,7 @@ func TestDecision_requote(t *testing.T) {
 		t.Errorf("the page of a bookkeeper has %d decisions", got)
 	}
 	reader.get(at+"/requote").want(http.StatusForbidden, "Decisions about payments are made by: Owner: Maren.")
-	b.send(at+"/requote", "version", ask.version()).leads(at + "?done=requoted")
+	b.send(at+"/requote", "version", ask.version()).wantRedirect(at + "?done=requoted")
 	b.get(at).want(http.StatusOK, "€40.00 due; quote valid until")
 	b.get(at+"/nothing").want(http.StatusNotFound, "Not found")
 	b.send(at+"/nothing").want(http.StatusNotFound, "Not found")

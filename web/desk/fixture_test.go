@@ -308,8 +308,8 @@ func (p page) want(status int, texts ...string) page {
 	return p
 }
 
-// leads fails the test unless the page redirects to an address.
-func (p page) leads(address string) page {
+// wantRedirect fails the test unless the page redirects to an address.
+func (p page) wantRedirect(address string) page {
 	p.t.Helper()
 	if got := p.header.Get("Location"); p.status != http.StatusSeeOther || got != address {
 		p.t.Fatalf("answer %d, location %q, page %q, want %d to %q", p.status, got, p.text(), http.StatusSeeOther, address)
@@ -321,7 +321,7 @@ func (p page) leads(address string) page {
 func (p page) joins() {
 	p.t.Helper()
 	if p.header.Get("Location") != "/desk/"+shop+"/setup" {
-		p.leads("/desk/" + shop + "/account?done=joined")
+		p.wantRedirect("/desk/" + shop + "/account?done=joined")
 	}
 }
 

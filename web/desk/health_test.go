@@ -27,19 +27,19 @@ func TestHealth(t *testing.T) {
 		t.Error("the page examined the installation without being asked")
 	}
 	f.findings = []health.Finding{{Level: health.OK, About: "storage", Message: "accepts writes"}, {Level: health.Fail, About: "rates", Message: "no source gives a price"}}
-	b.send("/desk/shop/health/examine").leads("/desk/shop/health?done=examined")
+	b.send("/desk/shop/health/examine").wantRedirect("/desk/shop/health?done=examined")
 	got := b.get("/desk/shop/health").want(http.StatusOK, "1 finding needs attention.", "no source gives a price", "1 check passed", "accepts writes")
 	if text := textOf(got.find("main details")); text != "1 check passed storage accepts writes" {
 		t.Errorf("the closed list has %q", text)
 	}
 
-	b.send("/desk/shop/health/examine").leads("/desk/shop/health?done=examined")
+	b.send("/desk/shop/health/examine").wantRedirect("/desk/shop/health?done=examined")
 	if f.examinations != 1 {
 		t.Errorf("%d examinations within ten seconds, want 1", f.examinations)
 	}
 	f.clock.Advance(11 * time.Second)
 	f.findings = f.findings[:1]
-	b.send("/desk/shop/health/examine").leads("/desk/shop/health?done=examined")
+	b.send("/desk/shop/health/examine").wantRedirect("/desk/shop/health?done=examined")
 	b.get("/desk/shop/health").want(http.StatusOK, "Everything works.")
 
 	f.clock.Advance(11 * time.Second)

@@ -21,7 +21,7 @@ func TestKeyboard(t *testing.T) {
 	if got := maren.get("/desk/shop").attribute(".rail", "data-keys"); got != at {
 		t.Errorf("the keys of the overview are at %q", got)
 	}
-	maren.send(at, "shortcuts", "off").leads(at + "?done=shortcuts-off")
+	maren.send(at, "shortcuts", "off").wantRedirect(at + "?done=shortcuts-off")
 	for _, path := range []string{"/desk/shop", "/desk/shop/wallets", at} {
 		if n := maren.get(path).want(http.StatusOK).find("[data-keys], .find kbd").Length(); n != 0 {
 			t.Errorf("%s has keys", path)
@@ -29,11 +29,11 @@ func TestKeyboard(t *testing.T) {
 	}
 	jonas.get(at).want(http.StatusOK, "Disable the keys")
 	before := len(f.actions())
-	maren.send(at, "shortcuts", "off").leads(at + "?done=shortcuts-off")
+	maren.send(at, "shortcuts", "off").wantRedirect(at + "?done=shortcuts-off")
 	if n := len(f.actions()) - before; n != 0 {
 		t.Errorf("%d entries of the audit log without a change", n)
 	}
-	maren.send(at, "shortcuts", "on").leads(at + "?done=shortcuts-on")
+	maren.send(at, "shortcuts", "on").wantRedirect(at + "?done=shortcuts-on")
 	maren.get(at).want(http.StatusOK, "Disable the keys")
 	if got := strings.Join(f.actions(), "; "); !strings.HasSuffix(got, "Maren: account.shortcuts_set; Maren: account.shortcuts_set") {
 		t.Errorf("the audit log is %s", got)
@@ -46,10 +46,10 @@ func TestSearch_opens_places(t *testing.T) {
 	f := newFixture(t)
 	b, ida := f.owner(), f.as("Ida", account.Bookkeeper)
 	for name, path := range map[string]string{"wallets": "/wallets", " Audit Log ": "/log", "theme": "/theme", "your account": "/account", "OVERVIEW": ""} {
-		b.get("/desk/shop/payments?q=" + strings.ReplaceAll(name, " ", "+")).leads("/desk/shop" + path)
+		b.get("/desk/shop/payments?q=" + strings.ReplaceAll(name, " ", "+")).wantRedirect("/desk/shop" + path)
 	}
 	ida.get("/desk/shop/payments?q=wallets").want(http.StatusOK) // a bookkeeper has no such place
 	b.get("/desk/shop/payments?q=wallet").want(http.StatusOK)
 	inv := f.testSales.sell(shop, "wallets", "40.00")
-	b.get("/desk/shop/payments?mode=test&q=wallets").leads("/desk/shop/payments/" + inv.ID)
+	b.get("/desk/shop/payments?mode=test&q=wallets").wantRedirect("/desk/shop/payments/" + inv.ID)
 }

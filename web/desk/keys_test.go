@@ -65,7 +65,7 @@ func TestKeys_of_a_plugin(t *testing.T) {
 	if strings.Contains(page.body, token[32:]) {
 		t.Error("the page shows the token")
 	}
-	b.send("/desk/shop/keys/" + k.Key + "/revoke").leads("/desk/shop/keys?done=revoked")
+	b.send("/desk/shop/keys/" + k.Key + "/revoke").wantRedirect("/desk/shop/keys?done=revoked")
 	if found, err := f.merchants.AuthenticateToken(t.Context(), token); err != nil || found.RevokedAt.IsZero() {
 		t.Errorf("got %+v, error %v, want a revoked key", found, err)
 	}
@@ -121,7 +121,7 @@ func TestKeys_revoke(t *testing.T) {
 		t.Error("the list shows a key of another shop")
 	}
 	before := len(f.actions())
-	b.send(at + "/revoke").leads("/desk/shop/keys?done=revoked")
+	b.send(at + "/revoke").wantRedirect("/desk/shop/keys?done=revoked")
 	b.get("/desk/shop/keys?done=revoked").want(http.StatusOK, "The key was revoked.").want(http.StatusOK, "Revoked")
 	if got, err := f.merchants.Authenticate(t.Context(), k.Key); err != nil || got.RevokedAt.IsZero() {
 		t.Errorf("the revoked key is accepted, error %v", err)

@@ -23,8 +23,8 @@ func (f *fixture) checkLink(want merchant.Link) {
 	}
 }
 
-// opens adds a checkout link to the shop.
-func (f *fixture) opens(slug string, change func(*merchant.Link)) merchant.Link {
+// addLink adds a checkout link to the shop.
+func (f *fixture) addLink(slug string, change func(*merchant.Link)) merchant.Link {
 	f.t.Helper()
 	link := merchant.Link{Slug: slug, MerchantID: shop, Mode: merchant.Live, Amount: "3.50", Currency: "EUR", Description: "Filter coffee"}
 	if change != nil {
@@ -35,7 +35,7 @@ func (f *fixture) opens(slug string, change func(*merchant.Link)) merchant.Link 
 	return made
 }
 
-// A developer creates a link with all its values, reads its address and code, changes it and removes it.
+// A developer creates a link with all its values, reads its address and QR code, changes it and removes it.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -46,7 +46,7 @@ func TestLinks(t *testing.T) {
 	form := b.get("/desk/shop/links/new").want(http.StatusOK, "Create link").fields("edit")
 	b.post("/desk/shop/links/new", with(form,
 		"slug", "workshop", "amount", "85.00", "fiat_currency", "USD", "description", "Workshop\r\n5 December", "language", "de", "ends_at", "2026-12-05T18:00", "max_uses", "6",
-		"url_success", "https://nord.example/thanks", "url_failure", "https://nord.example/back", "method-LTC", "1", "method-BTC", "1")...).leads("/desk/shop/links/workshop/edit?done=link-added")
+		"url_success", "https://nord.example/thanks", "url_failure", "https://nord.example/back", "method-LTC", "1", "method-BTC", "1")...).wantRedirect("/desk/shop/links/workshop/edit?done=link-added")
 	want := merchant.Link{
 		Slug: "workshop", MerchantID: shop, Mode: merchant.Live, Amount: "85.00", Currency: "USD", Description: "Workshop\n5 December", Language: "de",
 		URLSuccess: "https://nord.example/thanks", URLFailure: "https://nord.example/back", Methods: "BTC LTC", EndsAt: time.Date(2026, 12, 5, 18, 0, 0, 0, time.UTC), MaxUses: 6, CreatedAt: f.clock.Now(),
@@ -55,19 +55,19 @@ func TestLinks(t *testing.T) {
 	at := "/desk/shop/links/workshop"
 	edit := b.get(at+"/edit?done=link-added").want(http.StatusOK, "The link was created.").want(http.StatusOK, "https://shop.example/pay/workshop").want(http.StatusOK, "Invoices paid or still payable 0 of 6")
 	if n := edit.find(".qr path").Length(); n != 1 {
-		t.Errorf("the page has %d codes, want 1", n)
+		t.Errorf("the page has %d QR codes, want 1", n)
 	}
 	if n := edit.find(`button.scripted[data-copies=address]`).Length(); n != 1 {
 		t.Errorf("the page has %d buttons that copy the address, want 1", n)
 	}
-	b.post(at+"/edit", edit.fields("edit")...).leads(at + "/edit?done=link-changed")
+	b.post(at+"/edit", edit.fields("edit")...).wantRedirect(at + "/edit?done=link-changed")
 	f.checkLink(want) // a form that was not changed changes nothing
-	b.post(at+"/edit", with(edit.fields("edit"), "amount", "", "max_uses", "", "ends_at", "", "language", "", "method-BTC", "", "method-LTC", "")...).leads(at + "/edit?done=link-changed")
+	b.post(at+"/edit", with(edit.fields("edit"), "amount", "", "max_uses", "", "ends_at", "", "language", "", "method-BTC", "", "method-LTC", "")...).wantRedirect(at + "/edit?done=link-changed")
 	want.Amount, want.MaxUses, want.EndsAt, want.Language, want.Methods = "", 0, time.Time{}, "", ""
 	f.checkLink(want)
 	b.get("/desk/shop/links").want(http.StatusOK, "/pay/workshop Workshop 5 December Active – – Any amount, USD")
 	ask := b.get(at+"/remove").want(http.StatusOK, "Remove /pay/workshop?").want(http.StatusOK, "Codes on paper and buttons on pages stop working.")
-	b.post(at+"/remove", ask.fields("decide")...).leads("/desk/shop/links?done=link-removed")
+	b.post(at+"/remove", ask.fields("decide")...).wantRedirect("/desk/shop/links?done=link-removed")
 	b.get(at+"/edit").want(http.StatusNotFound, "Not found")
 
 	answer := b.post("/desk/shop/links/new?mode=test", form...)
@@ -76,7 +76,7 @@ func TestLinks(t *testing.T) {
 	}
 	all, err := f.links.Links(t.Context(), shop)
 	if err != nil || len(all) != 1 || len(all[0].Slug) != 16 || all[0].Mode != merchant.Test {
-		t.Errorf("links %+v, error %v, want one of tests with a random slug", all, err)
+		t.Errorf("links %+v, error %v, want one link in test mode with a random slug", all, err)
 	}
 	got := f.actions()[before:]
 	if want := []string{"Ida: link.created", "Ida: link.changed", "Ida: link.changed", "Ida: link.removed", "Ida: link.created"}; !slices.Equal(got, want) {
@@ -89,7 +89,7 @@ func TestLinks_refuse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	coffee := f.opens("coffee", func(link *merchant.Link) { link.EndsAt = storedEnd })
+	coffee := f.addLink("coffee", func(link *merchant.Link) { link.EndsAt = storedEnd })
 	valid := with(b.get("/desk/shop/links/new").fields("edit"), "slug", "tea", "amount", "2.50", "description", "Green tea")
 	edit := b.get("/desk/shop/links/coffee/edit").fields("edit")
 	for name, tt := range map[string]struct{ field, value, want string }{
@@ -119,7 +119,7 @@ func TestLinks_refuse(t *testing.T) {
 		}
 	}
 	f.checkLink(coffee)
-	b.post("/desk/shop/links/coffee/edit", with(edit, "description", "Espresso")...).leads("/desk/shop/links/coffee/edit?done=link-changed")
+	b.post("/desk/shop/links/coffee/edit", with(edit, "description", "Espresso")...).wantRedirect("/desk/shop/links/coffee/edit?done=link-changed")
 	coffee.Description = "Espresso"
 	f.checkLink(coffee) // with the seconds of its end, which the form does not show
 }
@@ -131,7 +131,7 @@ func TestLinks_stale(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	f.opens("coffee", nil)
+	f.addLink("coffee", nil)
 	at := "/desk/shop/links/coffee"
 	edit, ask := b.get(at+"/edit").fields("edit"), b.get(at+"/remove").want(http.StatusOK, "Remove /pay/coffee, €3.50?").fields("decide")
 	link, err := f.links.Change(t.Context(), shop, merchant.Live, "coffee", func(l *merchant.Link) error { l.Amount, l.MaxUses = "4", 9; return nil })
@@ -144,7 +144,7 @@ func TestLinks_stale(t *testing.T) {
 	}
 	b.post(at+"/remove", ask...).want(http.StatusConflict, "Remove /pay/coffee, €4.00?").want(http.StatusConflict, "Nothing was removed.")
 	f.checkLink(link)
-	b.post(at+"/edit", stale.fields("edit")...).leads(at + "/edit?done=link-changed")
+	b.post(at+"/edit", stale.fields("edit")...).wantRedirect(at + "/edit?done=link-changed")
 	link.Amount, link.Description, link.MaxUses = "3.50", "Espresso", 2
 	f.checkLink(link)
 }
@@ -155,14 +155,14 @@ func TestLinks_list(t *testing.T) {
 	f := newFixture(t)
 	b := f.owner()
 	for i := range 51 {
-		f.opens(fmt.Sprintf("l%02d", i), func(link *merchant.Link) {
+		f.addLink(fmt.Sprintf("l%02d", i), func(link *merchant.Link) {
 			if i == 50 {
 				link.EndsAt = f.clock.Now().Add(-time.Second)
 			}
 		})
 	}
-	f.opens("test", func(link *merchant.Link) { link.Mode = merchant.Test })
-	f.opens("foreign", func(link *merchant.Link) { link.MerchantID = "other" })
+	f.addLink("test", func(link *merchant.Link) { link.Mode = merchant.Test })
+	f.addLink("foreign", func(link *merchant.Link) { link.MerchantID = "other" })
 	first := b.get("/desk/shop/links").want(http.StatusOK, "50 links, newest first").want(http.StatusOK, "/pay/l50 Filter coffee Ended – – €3.50")
 	older := first.find(".pager a").AttrOr("href", "")
 	last := b.get(older).want(http.StatusOK, "/pay/l00 Filter coffee Active – – €3.50")
@@ -184,7 +184,7 @@ func TestLinks_list_after_a_removed_link(t *testing.T) {
 	f := newFixture(t)
 	b := f.owner()
 	for i := range 52 {
-		f.opens(fmt.Sprintf("l-%02d", i), nil)
+		f.addLink(fmt.Sprintf("l-%02d", i), nil)
 	}
 	older := b.get("/desk/shop/links").find(".pager a").AttrOr("href", "")
 	f.must(f.links.Remove(t.Context(), shop, merchant.Live, "l-02"))
@@ -195,14 +195,14 @@ func TestLinks_list_after_a_removed_link(t *testing.T) {
 	b.get("/desk/shop/links?after=l-02").want(http.StatusOK, "50 links, newest first")
 }
 
-// The end of a link stays where the account meant it if the zone of the books changes while the form is open.
+// The end of a link is read in the zone that the form showed, even if the shop's zone changes meanwhile.
 func TestLinks_end_in_the_zone_of_the_form(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
 	f.inZone(shop, "Europe/Berlin")
 	end := time.Date(2026, 12, 31, 17, 0, 30, 0, time.UTC)
-	f.opens("coffee", func(l *merchant.Link) { l.EndsAt = end })
+	f.addLink("coffee", func(l *merchant.Link) { l.EndsAt = end })
 	const at = "/desk/shop/links/coffee/edit"
 	form, empty := b.get(at).want(http.StatusOK, "Ends (Europe/Berlin)").fields("edit"), b.get("/desk/shop/links/new").fields("edit")
 	f.inZone(shop, "Asia/Kathmandu")
@@ -214,33 +214,33 @@ func TestLinks_end_in_the_zone_of_the_form(t *testing.T) {
 			t.Errorf("%s ends at %s, want %s", slug, l.EndsAt, want)
 		}
 	}
-	b.post(at, with(form, "description", "Espresso")...).leads(at + "?done=link-changed")
+	b.post(at, with(form, "description", "Espresso")...).wantRedirect(at + "?done=link-changed")
 	check("coffee", end)
 	form = with(b.get(at).want(http.StatusOK, "Ends (Asia/Kathmandu)").fields("edit"), "ends_at", "2026-12-31 20:45")
 	f.inZone(shop, "UTC")
 	refused := b.post(at, with(form, "amount", "x")...).want(http.StatusUnprocessableEntity, "Ends (Asia/Kathmandu)")
-	b.post(at, with(refused.fields("edit"), "amount", "3.50")...).leads(at + "?done=link-changed")
+	b.post(at, with(refused.fields("edit"), "amount", "3.50")...).wantRedirect(at + "?done=link-changed")
 	check("coffee", time.Date(2026, 12, 31, 15, 0, 0, 0, time.UTC))
-	b.post("/desk/shop/links/new", with(empty, "slug", "tea", "description", "Tea", "amount", "3.00", "ends_at", "2026-12-31 18:00")...).leads("/desk/shop/links/tea/edit?done=link-added")
+	b.post("/desk/shop/links/new", with(empty, "slug", "tea", "description", "Tea", "amount", "3.00", "ends_at", "2026-12-31 18:00")...).wantRedirect("/desk/shop/links/tea/edit?done=link-added")
 	check("tea", time.Date(2026, 12, 31, 17, 0, 0, 0, time.UTC))
 }
 
-// The removal of a link can be undone for 30 days. Until then its page does not exist.
+// The removal of a link can be undone for 30 days. While the link is removed, its page does not exist.
 func TestLinks_removal_is_undone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	link := f.opens("coffee", nil)
+	link := f.addLink("coffee", nil)
 	at := "/desk/shop/links/coffee"
-	b.post(at+"/remove", b.get(at+"/remove").want(http.StatusOK, "You can undo this for 30 days").fields("decide")...).leads("/desk/shop/links?done=link-removed")
+	b.post(at+"/remove", b.get(at+"/remove").want(http.StatusOK, "You can undo this for 30 days").fields("decide")...).wantRedirect("/desk/shop/links?done=link-removed")
 	list := b.get("/desk/shop/links").want(http.StatusOK, "Removed in the last 30 days /pay/coffee €3.50 · removed")
 	b.get(at + "/edit").want(http.StatusNotFound)
 	if list.find("#removed form").Length() != 1 || b.get("/desk/shop/links?mode=test").find("#removed").Length() != 0 {
-		t.Error("the removed link is not in the list of its mode only")
+		t.Error("want the removed link in live mode only")
 	}
 	undo := list.hidden("#removed form")
 	b.send("/desk/other/links/coffee/restore", undo...).want(http.StatusNotFound)
-	b.send(at+"/restore", undo...).leads("/desk/shop/links?done=link-restored")
+	b.send(at+"/restore", undo...).wantRedirect("/desk/shop/links?done=link-restored")
 	f.checkLink(link)
 	b.send(at+"/restore", undo...).want(http.StatusConflict, "cannot be restored any more")
 	if got := strings.Join(f.actions(), "; "); !strings.Contains(got, "Maren: link.removed; Maren: link.restored") {

@@ -17,7 +17,7 @@ func TestNotes(t *testing.T) {
 	inv := f.testSales.sell(shop, "1047", "80.00")
 	at := "/desk/shop/payments/" + inv.ID
 	before := len(f.actions())
-	author.send(at+"/notes", "note", "  Called the shopper.\r\n<b>Ships</b> on Monday. ").leads(at + "?done=note-added")
+	author.send(at+"/notes", "note", "  Called the shopper.\r\n<b>Ships</b> on Monday. ").wantRedirect(at + "?done=note-added")
 	page := other.get(at+"?done=note-added").want(http.StatusOK, "The note was added.").want(http.StatusOK, "Tove ·")
 	if got, want := page.find("#notes .said").Text(), "Called the shopper.\n<b>Ships</b> on Monday."; got != want {
 		t.Errorf("the page shows the note %q, want %q", got, want)
@@ -29,11 +29,11 @@ func TestNotes(t *testing.T) {
 	other.get(remove).want(http.StatusForbidden, "Notes of other accounts are removed by: Owner: Maren.")
 	other.send(remove).want(http.StatusForbidden, "Notes of other accounts are removed by: Owner: Maren.")
 	author.get(remove).want(http.StatusOK, "Remove the note by Tove of").want(http.StatusOK, "Ships")
-	owner.send(remove).leads(at + "?done=note-removed")
+	owner.send(remove).wantRedirect(at + "?done=note-removed")
 	author.get(remove).want(http.StatusNotFound)
 	author.send(remove).want(http.StatusNotFound)
-	author.send(at+"/notes", "note", "Again").leads(at + "?done=note-added")
-	author.send(author.get(at).find(`#notes a[href$="/remove"]`).AttrOr("href", "")).leads(at + "?done=note-removed")
+	author.send(at+"/notes", "note", "Again").wantRedirect(at + "?done=note-added")
+	author.send(author.get(at).find(`#notes a[href$="/remove"]`).AttrOr("href", "")).wantRedirect(at + "?done=note-removed")
 	if got, want := f.actions()[before:], "Tove: note.added, Maren: note.removed, Tove: note.added, Tove: note.removed"; strings.Join(got, ", ") != want {
 		t.Errorf("the audit log has %q, want %s", got, want)
 	}
@@ -61,7 +61,7 @@ func TestNotes_refused(t *testing.T) {
 			t.Errorf("the field after %q has %q", text, got)
 		}
 	}
-	b.send(at, "note", strings.Repeat("å", 2000)).leads("/desk/shop/payments/" + inv.ID + "?done=note-added")
+	b.send(at, "note", strings.Repeat("å", 2000)).wantRedirect("/desk/shop/payments/" + inv.ID + "?done=note-added")
 	b.send("/desk/shop/payments/"+foreign.ID+"/notes", "note", "Hello").want(http.StatusNotFound, "Not found")
 	b.get("/desk/shop/payments/"+foreign.ID+"/notes/note_1/remove").want(http.StatusNotFound, "Not found")
 }

@@ -30,9 +30,9 @@ func TestNotices(t *testing.T) {
 	}
 	tove, nora := f.as("Tove", account.Manager), f.as("Nora", account.Owner)
 	asked := maren.send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0).want(http.StatusOK)
-	maren.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
+	maren.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).wantRedirect("/desk/shop/wallets?done=wallet")
 	offer, response := tove.ceremony("/desk/shop/account/passkey/options", newAuthenticator(t).create, "form", tove.formToken())
-	tove.send("/desk/shop/account/passkey", "offer", offer, "credential", response).leads("/desk/shop/account?done=added")
+	tove.send("/desk/shop/account/passkey", "offer", offer, "credential", response).wantRedirect("/desk/shop/account?done=added")
 	f.setRole("Tove", account.Owner)
 	f.setRole("Tove", account.Seller)
 
@@ -54,7 +54,7 @@ func TestNotices(t *testing.T) {
 
 	f.clock.Advance(time.Minute)
 	f.setRole("Nora", account.Manager) // after the page was read
-	maren.send("/desk/shop/notices/dismiss", "newest", newest).leads("/desk/shop")
+	maren.send("/desk/shop/notices/dismiss", "newest", newest).wantRedirect("/desk/shop")
 	if diff := cmp.Diff([]string{"Nora is no longer an owner"}, maren.notices()); diff != "" {
 		t.Errorf("after the dismissal (-want +got):\n%s", diff)
 	}
@@ -62,14 +62,14 @@ func TestNotices(t *testing.T) {
 	if got := nora.notices(); len(got) != 7 {
 		t.Errorf("the dismissal of Maren leaves Nora the notices %q", got)
 	}
-	maren.send("/desk/shop/notices/dismiss", "newest", strconv.Itoa(1<<40)).leads("/desk/shop")
+	maren.send("/desk/shop/notices/dismiss", "newest", strconv.Itoa(1<<40)).wantRedirect("/desk/shop")
 	f.setRole("Nora", account.Manager)
 	if got := maren.notices(); len(got) != 1 {
 		t.Errorf("a later change after the dismissal of all: %q", got)
 	}
 	before := len(f.actions())
-	tove.send("/desk/shop/notices/dismiss", "newest", newest).leads("/desk/shop")
-	maren.send("/desk/shop/notices/dismiss", "newest", "x").leads("/desk/shop")
+	tove.send("/desk/shop/notices/dismiss", "newest", newest).wantRedirect("/desk/shop")
+	maren.send("/desk/shop/notices/dismiss", "newest", "x").wantRedirect("/desk/shop")
 	if got := f.actions(); len(got) != before || !strings.Contains(strings.Join(got, "\n"), "Maren: account.notices_dismissed") {
 		t.Errorf("the audit log is %q", got)
 	}

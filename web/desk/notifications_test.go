@@ -33,9 +33,9 @@ func TestNotifications(t *testing.T) {
 	if n := p.find(`form[action$="/test"]`).Length(); n != 0 {
 		t.Error("a test message is offered without a destination")
 	}
-	b.send(notifications, "mail", "sold", "mail", "attention", "push", "broken", "push", "nonsense").leads(notifications + "?done=notifications")
-	b.send(notifications+"/where", "email", "maren@nord.example", "push_url", "https://ntfy.example/topic", "push_token", "tk_1").leads(notifications + "?done=notifications")
-	b.send(notifications+"/times", "zone", "Europe/Berlin", "quiet_from", "22:00", "quiet_to", "07:00", "broken_passes", "yes").leads(notifications + "?done=notifications")
+	b.send(notifications, "mail", "sold", "mail", "attention", "push", "broken", "push", "nonsense").wantRedirect(notifications + "?done=notifications")
+	b.send(notifications+"/where", "email", "maren@nord.example", "push_url", "https://ntfy.example/topic", "push_token", "tk_1").wantRedirect(notifications + "?done=notifications")
+	b.send(notifications+"/times", "zone", "Europe/Berlin", "quiet_from", "22:00", "quiet_to", "07:00", "broken_passes", "yes").wantRedirect(notifications + "?done=notifications")
 	p = b.get(notifications+"?done=notifications").want(http.StatusOK, "Notifications saved.", "maren@nord.example waits for its confirmation", "Send the link again")
 	var got []string
 	for _, e := range p.find("input:not([type=hidden]):not([type=checkbox]):not([type=search])").EachIter() {
@@ -106,7 +106,7 @@ func TestNotifications_test_message(t *testing.T) {
 	b := f.owner()
 	b.send(notifications+"/test").want(http.StatusUnprocessableEntity, "Save a push address, or an e-mail address and confirm it, first.")
 	f.confirmEmail("Maren", "maren@nord.example")
-	b.send(notifications + "/test").leads(notifications + "?done=test-message")
+	b.send(notifications + "/test").wantRedirect(notifications + "?done=test-message")
 	b.get(notifications).want(http.StatusOK, "Test message, by e-mail Is sent from")
 	b.send(notifications+"/test").want(http.StatusTooManyRequests, "One test message or link a minute")
 	claims, err := f.storage.ClaimMessages(t.Context(), notify.Mail, f.clock.Now(), f.clock.Now().Add(time.Minute), 10)
@@ -157,7 +157,7 @@ func TestNotifications_without_a_mail_server(t *testing.T) {
 	f.desk = desk.New(f.config)
 	b := f.owner()
 	b.get(notifications).want(http.StatusOK, "E-mail waits, because the server has no mail server")
-	b.send(notifications+"/where", "email", "maren@nord.example").leads(notifications + "?done=notifications")
+	b.send(notifications+"/where", "email", "maren@nord.example").wantRedirect(notifications + "?done=notifications")
 	b.get(notifications).want(http.StatusOK, "maren@nord.example waits for its confirmation. Its link cannot be sent, because the server has no mail server.")
 }
 
@@ -206,26 +206,26 @@ func TestNotifications_confirm_an_address(t *testing.T) {
 	f := newFixture(t)
 	b, other := f.owner(), f.as("Tove", account.Manager)
 	f.confirmEmail("Maren", "maren@nord.example")
-	b.send(notifications+"/where", "email", "new@nord.example").leads(notifications + "?done=notifications")
+	b.send(notifications+"/where", "email", "new@nord.example").wantRedirect(notifications + "?done=notifications")
 	page := b.get(notifications).want(http.StatusOK, "new@nord.example waits for its confirmation", "Until then messages go to maren@nord.example.")
 	if got := page.attribute("#email", "value"); got != "new@nord.example" {
 		t.Errorf("the field has the address %q", got)
 	}
-	b.send(notifications+"/where", "email", "new@nord.example").leads(notifications + "?done=notifications") // no second link
+	b.send(notifications+"/where", "email", "new@nord.example").wantRedirect(notifications + "?done=notifications") // no second link
 	b.send(notifications+"/email/link").want(http.StatusTooManyRequests, "One test message or link a minute")
 	f.clock.Advance(2 * time.Minute)
-	b.send(notifications + "/email/link").leads(notifications + "?done=email-link")
+	b.send(notifications + "/email/link").wantRedirect(notifications + "?done=email-link")
 
 	f.sendLink("Maren", "secret-token")
 	link := notifications + "/email?token=secret-token"
-	f.browser().get(link).leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount%2Fnotifications%2Femail%3Ftoken%3Dsecret-token")
+	f.browser().get(link).wantRedirect("/desk/signin?next=%2Fdesk%2Fshop%2Faccount%2Fnotifications%2Femail%3Ftoken%3Dsecret-token")
 	other.get(link).want(http.StatusUnprocessableEntity, "This link confirms no address.")
 	other.send(notifications+"/email", "token", "secret-token").want(http.StatusUnprocessableEntity, "This link confirms no address.")
 	for range 2 { // a program that opens links changes nothing
 		b.get(link).want(http.StatusOK, "Confirm your e-mail address?", "Notifications go to new@nord.example.")
 	}
 	b.send(notifications+"/email", "token", "another-token").want(http.StatusUnprocessableEntity, "This link confirms no address.")
-	b.send(notifications+"/email", "token", "secret-token").leads(notifications + "?done=email-confirmed")
+	b.send(notifications+"/email", "token", "secret-token").wantRedirect(notifications + "?done=email-confirmed")
 	if text := b.get(notifications+"?done=email-confirmed").want(http.StatusOK, "The e-mail address is confirmed.").text(); strings.Contains(text, "waits") {
 		t.Errorf("the page is %q", text)
 	}

@@ -152,5 +152,5 @@ func TestOverview_is_not_for_sellers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
-	f.as("Jonas", account.Seller).get("/desk/shop").leads("/desk/shop/own")
+	f.as("Jonas", account.Seller).get("/desk/shop").wantRedirect("/desk/shop/own")
 }

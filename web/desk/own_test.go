@@ -53,15 +53,15 @@ func TestOwnTerminals(t *testing.T) {
 	f.owner()
 	tove, jonas := f.as("Tove", account.Manager), f.as("Jonas", account.Seller)
 	bar := f.terminal(shop, "Bar", merchant.Test)
-	jonas.get("/desk/shop").leads("/desk/shop/own")
+	jonas.get("/desk/shop").wantRedirect("/desk/shop/own")
 	jonas.get("/desk/shop/own").want(http.StatusOK, "No terminal is assigned to you.")
 
 	before := len(f.actions())
 	at := "/desk/shop/terminals/" + bar.ID + "/sellers"
 	tove.get("/desk/shop/terminals?mode=test").want(http.StatusOK, "Sellers : Bar")
 	tove.get(at).want(http.StatusOK, "Sellers of Bar", "Jonas Does not use it")
-	tove.send(at, "account", f.idOf("Jonas"), "use", "yes").leads(at + "?done=assigned")
-	tove.send(at, "account", f.idOf("Jonas"), "use", "yes").leads(at + "?done=assigned") // no second entry
+	tove.send(at, "account", f.idOf("Jonas"), "use", "yes").wantRedirect(at + "?done=assigned")
+	tove.send(at, "account", f.idOf("Jonas"), "use", "yes").wantRedirect(at + "?done=assigned") // no second entry
 	tove.get(at).want(http.StatusOK, "Jonas Uses it")
 	tove.get("/desk/shop/terminals?mode=test").want(http.StatusOK, "1 seller")
 
@@ -94,10 +94,10 @@ func TestOwnTerminals(t *testing.T) {
 		t.Errorf("the page of a payment that is short has %d forms and receipts", n)
 	}
 
-	jonas.get("/desk/shop/own?q=Table+4").leads(own + short.ID)
-	jonas.get("/desk/shop/own?q=" + tx).leads(own + paid.ID)
-	jonas.get("/desk/shop/own?q=" + paid.ID).leads(own + paid.ID)
-	jonas.get("/desk/shop/own?q=your+account").leads("/desk/shop/account")
+	jonas.get("/desk/shop/own?q=Table+4").wantRedirect(own + short.ID)
+	jonas.get("/desk/shop/own?q=" + tx).wantRedirect(own + paid.ID)
+	jonas.get("/desk/shop/own?q=" + paid.ID).wantRedirect(own + paid.ID)
+	jonas.get("/desk/shop/own?q=your+account").wantRedirect("/desk/shop/account")
 	jonas.get("/desk/shop/own?q=Table").want(http.StatusOK, "No payment of today at your terminals was found.")
 
 	opened := jonas.send("/desk/shop/own/" + bar.ID + "/open")
@@ -113,7 +113,7 @@ func TestOwnTerminals(t *testing.T) {
 		t.Error("the list or the log has the secret")
 	}
 
-	tove.send(at, "account", f.idOf("Jonas"), "use", "no").leads(at + "?done=unassigned")
+	tove.send(at, "account", f.idOf("Jonas"), "use", "no").wantRedirect(at + "?done=unassigned")
 	tove.send(at, "account", f.idOf("Jonas"), "use", "no").want(http.StatusNotFound, "Not found")
 	if got, want := f.actions()[before:], []string{"Tove: terminal.assigned", "Tove: terminal.unassigned"}; !slices.Equal(got, want) {
 		t.Errorf("the audit log has %q, want %q", got, want)
@@ -186,13 +186,13 @@ func TestOwnTerminals_end(t *testing.T) {
 		do   func(t merchant.Terminal, seller string)
 	}{
 		{"terminal removed", func(t merchant.Terminal, _ string) {
-			maren.send("/desk/shop/terminals/" + t.ID + "/remove").leads("/desk/shop/terminals?mode=test&done=terminal-removed")
+			maren.send("/desk/shop/terminals/" + t.ID + "/remove").wantRedirect("/desk/shop/terminals?mode=test&done=terminal-removed")
 		}},
 		{"role changed", func(_ merchant.Terminal, seller string) {
-			maren.send("/desk/shop/accounts/"+f.idOf(seller)+"/role", "role", "bookkeeper").leads("/desk/shop/accounts?done=role")
+			maren.send("/desk/shop/accounts/"+f.idOf(seller)+"/role", "role", "bookkeeper").wantRedirect("/desk/shop/accounts?done=role")
 		}},
 		{"account removed", func(_ merchant.Terminal, seller string) {
-			maren.send("/desk/shop/accounts/" + f.idOf(seller) + "/remove").leads("/desk/shop/accounts?done=gone")
+			maren.send("/desk/shop/accounts/" + f.idOf(seller) + "/remove").wantRedirect("/desk/shop/accounts?done=gone")
 		}},
 	} {
 		seller := fmt.Sprintf("Seller %d", i)

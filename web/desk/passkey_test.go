@@ -87,7 +87,7 @@ func TestPasskey(t *testing.T) {
 	b := f.browser()
 	b.key = owner.key
 	offer, response := b.ceremony("/desk/signin/passkey/options", b.key.get)
-	b.post("/desk/signin/passkey", "offer", offer, "credential", response).leads("/desk")
+	b.post("/desk/signin/passkey", "offer", offer, "credential", response).wantRedirect("/desk")
 	b.get("/desk/shop/account").want(http.StatusOK, "This session")
 	f.browser().post("/desk/signin/passkey", "offer", offer, "credential", response).want(http.StatusUnprocessableEntity, "The passkey was not accepted.")
 	stranger := f.browser()
@@ -110,9 +110,9 @@ func TestPasskey_added_and_removed(t *testing.T) {
 	}
 	token := b.formToken()
 	offer, response := b.ceremony("/desk/shop/account/passkey/options", newAuthenticator(t).create, "form", token)
-	b.send("/desk/shop/account/passkey", "offer", offer, "credential", response).leads("/desk/shop/account?done=added")
+	b.send("/desk/shop/account/passkey", "offer", offer, "credential", response).wantRedirect("/desk/shop/account?done=added")
 	first := id()
-	b.send("/desk/shop/account/passkey/remove", "id", first).leads("/desk/shop/account?done=removed")
+	b.send("/desk/shop/account/passkey/remove", "id", first).wantRedirect("/desk/shop/account?done=removed")
 	b.send("/desk/shop/account/passkey/remove", "id", first).want(http.StatusNotFound, "Not found")
 	last := b.get("/desk/shop/account")
 	if n := last.find(`form[action$="/passkey/remove"]`).Length(); n != 0 {
@@ -166,11 +166,11 @@ func TestPasskey_renamed(t *testing.T) {
 			t.Errorf("name %q: error %q, kept %q", wrong, text, kept)
 		}
 	}
-	b.send(form, "name", "Firefox on Linux").leads("/desk/shop/account?done=passkey-renamed")
+	b.send(form, "name", "Firefox on Linux").wantRedirect("/desk/shop/account?done=passkey-renamed")
 	if n := len(f.actions()); n != before {
 		t.Errorf("%d entries of the audit log without a change", n-before)
 	}
-	b.send(form, "name", "Office key").leads("/desk/shop/account?done=passkey-renamed")
+	b.send(form, "name", "Office key").wantRedirect("/desk/shop/account?done=passkey-renamed")
 	b.get("/desk/shop/account").want(http.StatusOK, "Passkey “Office key”")
 	entries, err := f.storage.AuditLog(t.Context(), 0, 1)
 	f.must(err)
@@ -180,7 +180,7 @@ func TestPasskey_renamed(t *testing.T) {
 	}
 	again := f.browser()
 	again.key = b.key
-	again.signInByPasskey().leads("/desk")
+	again.signInByPasskey().wantRedirect("/desk")
 	b.get("/desk/shop/account/passkey/unknown/rename").want(http.StatusNotFound)
 	b.send("/desk/shop/account/passkey/unknown/rename", "name", "Other").want(http.StatusNotFound)
 }

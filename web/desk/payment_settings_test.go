@@ -62,13 +62,13 @@ func TestPaymentSettings(t *testing.T) {
 		t.Errorf("the tab leads to %q", href)
 	}
 	fields := b.get(settingsPath).want(http.StatusOK, "Payment methods", "Tolerance", "Storefront").entered()
-	b.post(settingsPath, fields...).leads(settingsPath + "?done=payment-settings")
+	b.post(settingsPath, fields...).wantRedirect(settingsPath + "?done=payment-settings")
 	if got := f.choices(); len(got) != 0 {
 		t.Errorf("the unchanged form chose %q", got)
 	}
 	actions := len(f.actions())
 	changed := with(fields, "quote_minutes", "30", "tolerance_percent", "0.50", "late_payments", "worth", "confirmations", "more", "storefront", "on", "method-LTC", "1", "method-BTC", "2")
-	b.post(settingsPath, keepOnly(changed, "languages", "de", "en")...).leads(settingsPath + "?done=payment-settings")
+	b.post(settingsPath, keepOnly(changed, "languages", "de", "en")...).wantRedirect(settingsPath + "?done=payment-settings")
 	want := merchant.Choices{
 		"quote_minutes": "30", "tolerance_percent": "0.5", "late_payments": "worth", "confirmations": "more", "storefront": "on",
 		"payment_methods": "LTC BTC", "languages": "de en",
@@ -131,7 +131,7 @@ func TestPaymentSettings_changed_meanwhile(t *testing.T) {
 	if n := got.find(".err").Length(); n != 1 {
 		t.Errorf("%d fields have an error, want 1", n)
 	}
-	b.post(settingsPath, got.entered()...).leads(settingsPath + "?done=payment-settings")
+	b.post(settingsPath, got.entered()...).wantRedirect(settingsPath + "?done=payment-settings")
 	if got := f.choices()["quote_minutes"]; got != "30" {
 		t.Errorf("got %q minutes", got)
 	}
@@ -144,7 +144,7 @@ func TestPaymentSettings_relaxed(t *testing.T) {
 	b := f.ownerByPassword()
 	f.clock.Advance(11 * time.Minute)
 	fields := b.get(settingsPath).entered()
-	b.post(settingsPath, with(fields, "quote_minutes", "30")...).leads(settingsPath + "?done=payment-settings")
+	b.post(settingsPath, with(fields, "quote_minutes", "30")...).wantRedirect(settingsPath + "?done=payment-settings")
 	fields = with(b.get(settingsPath).entered(), "tolerance_amount", "1", "method-BTC", "1")
 	ask := b.post(settingsPath, fields...).want(http.StatusForbidden, "Confirm it’s you")
 	if got := f.choices(); len(got) != 1 {
@@ -155,7 +155,7 @@ func TestPaymentSettings_relaxed(t *testing.T) {
 	if answer.status != http.StatusTemporaryRedirect || answer.header.Get("Location") != settingsPath {
 		t.Fatalf("the confirmation answers %d to %q", answer.status, answer.header.Get("Location"))
 	}
-	b.post(settingsPath, kept...).leads(settingsPath + "?done=payment-settings")
+	b.post(settingsPath, kept...).wantRedirect(settingsPath + "?done=payment-settings")
 	want := merchant.Choices{"quote_minutes": "30", "tolerance_amount": "1", "payment_methods": "BTC"}
 	if diff := cmp.Diff(want, f.choices()); diff != "" {
 		t.Errorf("choices (-want +got):\n%s", diff)
@@ -176,7 +176,7 @@ func TestPaymentSettings_of_the_environment(t *testing.T) {
 			t.Errorf("the form has a field %s", name)
 		}
 	}
-	b.post(settingsPath, append(p.entered(), "storefront", "on", "tolerance_amount", "9")...).leads(settingsPath + "?done=payment-settings")
+	b.post(settingsPath, append(p.entered(), "storefront", "on", "tolerance_amount", "9")...).wantRedirect(settingsPath + "?done=payment-settings")
 	if got := f.choices(); len(got) != 0 {
 		t.Errorf("got %q", got)
 	}
@@ -198,7 +198,7 @@ func TestDecision_limit_of_the_shop(t *testing.T) {
 	b.send(at+"/accept", "version", version).want(http.StatusForbidden, "Confirm it’s you")
 	_, err = f.settings.Change(t.Context(), shop, "", merchant.Choices{"short_amount": "8"})
 	f.must(err)
-	b.send(at+"/accept", "version", version).leads(at + "?done=accepted")
+	b.send(at+"/accept", "version", version).wantRedirect(at + "?done=accepted")
 }
 
 // Each shop has its own storefront and languages.
@@ -210,10 +210,10 @@ func TestPaymentSettings_of_another_shop(t *testing.T) {
 	f.must(err)
 	b := f.browser()
 	offer, response := b.ceremony("/desk/start/passkey/options", b.key.create, "token", link.Token, "name", "Jonas")
-	b.post("/desk/start/passkey", "token", link.Token, "name", "Jonas", "offer", offer, "credential", response).leads("/desk/other/account?done=joined")
+	b.post("/desk/start/passkey", "token", link.Token, "name", "Jonas", "offer", offer, "credential", response).wantRedirect("/desk/other/account?done=joined")
 	const address = "/desk/other/payment-settings"
 	fields := with(b.get(address).want(http.StatusOK, "Tolerance", "Storefront").entered(), "storefront", "on")
-	b.post(address, keepOnly(fields, "languages", "de", "en")...).leads(address + "?done=payment-settings")
+	b.post(address, keepOnly(fields, "languages", "de", "en")...).wantRedirect(address + "?done=payment-settings")
 	other, err := f.storage.Merchant(t.Context(), "other")
 	if diff := cmp.Diff(merchant.Choices{"storefront": "on", "languages": "de en"}, other.Choices); err != nil || diff != "" {
 		t.Errorf("error %v, choices of the other shop (-want +got):\n%s", err, diff)
@@ -252,7 +252,7 @@ func TestPaymentSettings_methods_need_a_wallet(t *testing.T) {
 	f.must(f.storage.CreateWallet(t.Context(), merchant.Wallet{ID: "wlt", MerchantID: shop, Mode: merchant.Live, Asset: "BTC", Key: "key", Counter: "key", CreatedAt: f.clock.Now()}))
 	f.clock.Advance(time.Second)
 	b.post(settingsPath, with(fields, "method-LTC", "1")...).want(http.StatusUnprocessableEntity, "Payment methods must contain a method for which the shop has a wallet.")
-	b.post(settingsPath, with(fields, "method-LTC", "1", "method-BTC", "2")...).leads(settingsPath + "?done=payment-settings")
+	b.post(settingsPath, with(fields, "method-LTC", "1", "method-BTC", "2")...).wantRedirect(settingsPath + "?done=payment-settings")
 	if got := f.choices()["payment_methods"]; got != "LTC BTC" {
 		t.Errorf("got %q", got)
 	}
@@ -322,11 +322,11 @@ func TestPaymentSettings_explorers(t *testing.T) {
 	for text, fault := range map[string]string{
 		"simnet=http://a.example/{tx}":   "does not begin with https:// and a host",
 		"doge=https://a.example/{tx}":    "must not contain doge; the networks are bitcoin, simnet",
-		"simnet=https://a.example/{txt}": "does not have {tx} or {address} once",
+		"simnet=https://a.example/{txt}": "must contain exactly one placeholder, {tx} or {address}",
 	} {
 		b.post(settingsPath, with(fields, "explorers", text)...).want(http.StatusUnprocessableEntity, fault).want(http.StatusUnprocessableEntity, text)
 	}
-	b.post(settingsPath, with(fields, "explorers", " simnet=https://a.example/tx/{tx}\r\nsimnet=https://b.example/?a={address}\r\n")...).leads(settingsPath + "?done=payment-settings")
+	b.post(settingsPath, with(fields, "explorers", " simnet=https://a.example/tx/{tx}\r\nsimnet=https://b.example/?a={address}\r\n")...).wantRedirect(settingsPath + "?done=payment-settings")
 	if got, want := f.choices()["explorers"], "simnet=https://a.example/tx/{tx} simnet=https://b.example/?a={address}"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -75,7 +75,7 @@ func TestProducts(t *testing.T) {
 	form := b.get("/desk/shop/products/new").want(http.StatusOK, "Add product")
 	b.post("/desk/shop/products/new", with(form.fields("edit"),
 		"name", "Fjord II, A3", "description", "Giclée print", "price", "64", "fiat_currency", "USD", "max_quantity", "5",
-		"ask_order_id", "required", "ask_note", "optional", "method-LTC", "1", "method-BTC", "2")...).leads("/desk/shop/products/fjord-ii-a3/edit?done=product-added")
+		"ask_order_id", "required", "ask_note", "optional", "method-LTC", "1", "method-BTC", "2")...).wantRedirect("/desk/shop/products/fjord-ii-a3/edit?done=product-added")
 	want := merchant.Product{
 		Slug: "fjord-ii-a3", MerchantID: shop, Mode: merchant.Live, Name: "Fjord II, A3", Description: "Giclée print", Price: money.MustParse("64.00", money.USD), MaxQuantity: 5,
 		AskOrderID: merchant.AskRequired, AskNote: merchant.AskOptional, Methods: "LTC BTC", Active: true, CreatedAt: f.clock.Now(),
@@ -86,23 +86,23 @@ func TestProducts(t *testing.T) {
 	if n := edit.find(".qr path").Length(); n != 1 {
 		t.Errorf("the page has %d codes, want 1", n)
 	}
-	b.post(at+"/edit", with(edit.fields("edit"), "name", "Fjord II", "price", "70.5", "max_quantity", "", "method-LTC", "", "ask_note", "no")...).leads(at + "/edit?done=product-changed")
+	b.post(at+"/edit", with(edit.fields("edit"), "name", "Fjord II", "price", "70.5", "max_quantity", "", "method-LTC", "", "ask_note", "no")...).wantRedirect(at + "/edit?done=product-changed")
 	want.Name, want.Price, want.MaxQuantity, want.Methods, want.AskNote = "Fjord II", money.MustParse("70.50", money.USD), 0, "BTC", merchant.AskNo
 	f.checkProduct(want)
 
-	b.send(at+"/hide", "version", want.Revision()).leads(at + "/edit?done=product-hidden")
+	b.send(at+"/hide", "version", want.Revision()).wantRedirect(at + "/edit?done=product-hidden")
 	want.Active = false
 	f.checkProduct(want)
 	list := b.get("/desk/shop/products").want(http.StatusOK, "Fjord II Giclée print Hidden – – $70.50")
 	if n := list.find(`.rows a[href="` + at + `/edit"]`).Length(); n != 1 {
 		t.Errorf("the list has %d links to the product, want 1", n)
 	}
-	b.send(at+"/show", "version", want.Revision()).leads(at + "/edit?done=product-shown")
+	b.send(at+"/show", "version", want.Revision()).wantRedirect(at + "/edit?done=product-shown")
 	want.Active = true
 	f.checkProduct(want)
 
 	ask := b.get(at+"/remove").want(http.StatusOK, "Remove Fjord II, $70.50?").want(http.StatusOK, "Its invoices and payments stay.")
-	b.post(at+"/remove", ask.fields("decide")...).leads("/desk/shop/products?done=product-removed")
+	b.post(at+"/remove", ask.fields("decide")...).wantRedirect("/desk/shop/products?done=product-removed")
 	b.get(at+"/edit").want(http.StatusNotFound, "Not found")
 	got := f.actions()[before:]
 	if want := []string{"Tove: product.created", "Tove: product.changed", "Tove: product.changed", "Tove: product.changed", "Tove: product.removed"}; !slices.Equal(got, want) {
@@ -174,7 +174,7 @@ func TestProducts_stale(t *testing.T) {
 	p := f.addProduct("coffee", "Filter coffee", "3.50")
 	at := "/desk/shop/products/coffee"
 	edit, ask := b.get(at+"/edit"), b.get(at+"/remove")
-	tove.post(at+"/edit", with(tove.get(at+"/edit").fields("edit"), "price", "4", "description", "From Kenya")...).leads(at + "/edit?done=product-changed")
+	tove.post(at+"/edit", with(tove.get(at+"/edit").fields("edit"), "price", "4", "description", "From Kenya")...).wantRedirect(at + "/edit?done=product-changed")
 	p.Price, p.Description = money.MustParse("4.00", money.EUR), "From Kenya"
 	f.checkProduct(p)
 	before := len(f.actions())
@@ -198,10 +198,10 @@ func TestProducts_stale(t *testing.T) {
 		t.Errorf("the audit log has %q after refused changes", got[before:])
 	}
 	again := b.post(at+"/edit", mine...).want(http.StatusConflict, "Nothing was saved.")
-	b.post(at+"/edit", with(again.fields("edit"), "price", "4", "description", "From Kenya")...).leads(at + "/edit?done=product-changed")
+	b.post(at+"/edit", with(again.fields("edit"), "price", "4", "description", "From Kenya")...).wantRedirect(at + "/edit?done=product-changed")
 	p.Name = "Coffee"
 	f.checkProduct(p)
-	tove.post(at+"/remove", tove.get(at+"/remove").fields("decide")...).leads("/desk/shop/products?done=product-removed")
+	tove.post(at+"/remove", tove.get(at+"/remove").fields("decide")...).wantRedirect("/desk/shop/products?done=product-removed")
 	b.post(at+"/edit", mine...).want(http.StatusNotFound, "Not found")
 }
 
@@ -212,7 +212,7 @@ func TestProducts_of_other_modes_and_shops(t *testing.T) {
 	b := f.owner()
 	f.addProduct("coffee", "Filter coffee", "3.50")
 	form := b.get("/desk/shop/products/new?mode=test").want(http.StatusOK, "Test payments. No real money moves.")
-	b.post("/desk/shop/products/new?mode=test", with(form.fields("edit"), "name", "Tea", "price", "1", "active", "")...).leads("/desk/shop/products/tea/edit?done=product-added")
+	b.post("/desk/shop/products/new?mode=test", with(form.fields("edit"), "name", "Tea", "price", "1", "active", "")...).wantRedirect("/desk/shop/products/tea/edit?done=product-added")
 	f.checkProduct(merchant.Product{
 		Slug: "tea", MerchantID: shop, Mode: merchant.Test, Name: "Tea", Price: money.MustParse("1.00", money.EUR), AskOrderID: merchant.AskNo, AskNote: merchant.AskNo, CreatedAt: f.clock.Now(),
 	})
@@ -223,7 +223,7 @@ func TestProducts_of_other_modes_and_shops(t *testing.T) {
 		t.Errorf("the test products are %q", text)
 	}
 	b.get("/desk/shop/products/tea/edit").want(http.StatusOK, "Test payments. No real money moves.")
-	b.post("/desk/shop/products/tea/remove", b.get("/desk/shop/products/tea/remove").fields("decide")...).leads("/desk/shop/products?mode=test&done=product-removed")
+	b.post("/desk/shop/products/tea/remove", b.get("/desk/shop/products/tea/remove").fields("decide")...).wantRedirect("/desk/shop/products?mode=test&done=product-removed")
 
 	team, err := f.accounts.Team(t.Context())
 	f.must(err)

@@ -45,7 +45,7 @@ func TestRefund(t *testing.T) {
 	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1047: Late", "Accept as paid…")
 	before := len(f.actions())
 	ask := b.get(at+"/refund").want(http.StatusOK, "Refund 1047", "The shopper entered a refund address", "For 0.00099 BTC: "+shopperAddress, "0.00099 BTC, everything that is not refunded yet")
-	b.send(at+"/refund", append(ask.hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).leads(at + "/refund?done=refund-ready")
+	b.send(at+"/refund", append(ask.hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).wantRedirect(at + "/refund?done=refund-ready")
 	ready := b.get(at+"/refund?done=refund-ready").want(http.StatusOK, "The refund is ready to be paid.", "Ready, not sent yet", "Address on", "entered by the shopper",
 		"0.00099 BTC", "€79.20, at €80,000.00 for 1 BTC", "No other refund of this invoice", "Nothing can be refunded")
 	if n := ready.find("svg.qr path").Length(); n != 1 {
@@ -59,7 +59,7 @@ func TestRefund(t *testing.T) {
 	send := at + "/refund/" + r.ID + "/sent"
 	form := ready.hidden(`form[action$="/sent"]`)
 	b.send(send, append(form, "tx-"+r.ID, "8f3c")...).want(http.StatusUnprocessableEntity, "This is no transaction ID of this network.", "Ready, not sent yet")
-	b.send(send, append(form, "tx-"+r.ID, strings.Repeat("8f", 32))...).leads(at + "/refund?done=refund-sent")
+	b.send(send, append(form, "tx-"+r.ID, strings.Repeat("8f", 32))...).wantRedirect(at + "/refund?done=refund-sent")
 	b.get(at+"/refund?done=refund-sent").want(http.StatusOK, "The refund was marked as sent.", "By Tove")
 	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "No payment waits for a decision.")
 	b.get(at).want(http.StatusOK, "Refund of 0.00099 BTC requested", "Refund of 0.00099 BTC prepared", "Refund of 0.00099 BTC sent")
@@ -94,7 +94,7 @@ func TestRefund_to_an_address_that_staff_enters(t *testing.T) {
 	if answer.status != http.StatusTemporaryRedirect {
 		t.Fatalf("the confirmation answers %d: %s", answer.status, answer.text())
 	}
-	b.send(at, repeated...).leads(at + "?done=refund-ready")
+	b.send(at, repeated...).wantRedirect(at + "?done=refund-ready")
 	b.get(at).want(http.StatusOK, "entered by Maren", "0.0005 BTC", "0.00049 BTC")
 	b.send(at, repeated...).want(http.StatusConflict, "The invoice changed after you opened the page.") // a double submit
 	if got := f.testSales.reload(inv).Refunds; len(got) != 1 {
@@ -153,7 +153,7 @@ func TestRefund_in_euro(t *testing.T) {
 	inv := f.testSales.lateSale("1047", "0.00099")
 	f.testSales.giveRefundAddress(inv)
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
-	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "fiat:BTC", "part", "40")...).leads(at + "?done=refund-ready")
+	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "fiat:BTC", "part", "40")...).wantRedirect(at + "?done=refund-ready")
 	b.get(at).want(http.StatusOK, "0.0005 BTC", "The rate is held until")
 	f.testSales.quote("BTC-EUR=100000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
 	for range 4 { // the session ends without a request for a while
@@ -165,9 +165,9 @@ func TestRefund_in_euro(t *testing.T) {
 		t.Error("the page of an amount that is not valid any more has a payment link")
 	}
 	id := f.testSales.reload(inv).Refunds[0].ID
-	b.send(at+"/"+id+"/renew", stale.hidden(`form[action$="/renew"]`)...).leads(at + "?done=refund-renewed")
+	b.send(at+"/"+id+"/renew", stale.hidden(`form[action$="/renew"]`)...).wantRedirect(at + "?done=refund-renewed")
 	renewed := b.get(at).want(http.StatusOK, "0.0004 BTC")
-	b.send(at+"/"+id+"/cancel", renewed.hidden(`form[action$="/cancel"]`)...).leads(at + "?done=refund-cancelled")
+	b.send(at+"/"+id+"/cancel", renewed.hidden(`form[action$="/cancel"]`)...).wantRedirect(at + "?done=refund-cancelled")
 	b.get(at).want(http.StatusOK, "Cancelled", "0.00099 BTC, everything that is not refunded yet")
 }
 
@@ -178,7 +178,7 @@ func TestRefund_asks_for_the_address(t *testing.T) {
 	b := f.owner()
 	inv := f.testSales.lateSale("1047", "0.00099")
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
-	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).leads(at + "?done=refund-asked")
+	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).wantRedirect(at + "?done=refund-asked")
 	b.get(at).want(http.StatusOK, "Waits for the shopper’s address", "/invoice/"+inv.ID)
 	f.testSales.giveRefundAddress(inv)
 	b.get(at).want(http.StatusOK, "Pay this from your wallet", "entered by the shopper")
@@ -213,7 +213,7 @@ func TestRefund_of_a_reorganised_payment(t *testing.T) {
 	inv := f.testSales.lateSale("1047", "0.00099")
 	f.testSales.giveRefundAddress(inv)
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
-	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).leads(at + "?done=refund-ready")
+	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).wantRedirect(at + "?done=refund-ready")
 	f.must(f.testSales.net.Reorganise(t.Context(), []string{f.testSales.reload(inv).Transfers[0].Tx}))
 	f.testSales.step()
 	page := b.get(at).want(http.StatusOK, "Do not pay: the refunds of this invoice are 0.00099 BTC more than what is received and confirmed.")
@@ -232,7 +232,7 @@ func TestDecline(t *testing.T) {
 	f.testSales.giveRefundAddress(inv)
 	ask := b.get(at+"/decline").want(http.StatusOK, "Decline the refund of 1047?", "refund.declined is sent to your shop.", "Optional. Stored with the invoice and in the audit log.")
 	b.send(at+"/decline", "version", ask.version(), "reason", strings.Repeat("a", 501)).want(http.StatusUnprocessableEntity, "The reason has more than 500 bytes")
-	b.send(at+"/decline", "version", ask.version(), "reason", "the goods were not returned").leads(at + "?done=declined")
+	b.send(at+"/decline", "version", ask.version(), "reason", "the goods were not returned").wantRedirect(at + "?done=declined")
 	b.get(at+"?done=declined").want(http.StatusOK, "The refund was declined.", "Refund of 0.00099 BTC declined", "the goods were not returned")
 	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "No payment waits for a decision.")
 	b.get("/desk/shop/log").want(http.StatusOK, "the goods were not returned")
@@ -247,11 +247,11 @@ func TestKeep(t *testing.T) {
 	f.testSales.settle(inv, "0.0011")
 	at := "/desk/shop/payments/" + inv.ID
 	ask := b.get(at+"/keep").want(http.StatusOK, "Keep the surplus of €8.00?", "You can undo this for 30 days.")
-	b.send(at+"/keep", "version", ask.version(), "reason", "a tip").leads(at + "?done=kept")
+	b.send(at+"/keep", "version", ask.version(), "reason", "a tip").wantRedirect(at + "?done=kept")
 	b.get(at+"?done=kept").want(http.StatusOK, "You keep the surplus.", "Surplus of €8.00 kept", "a tip", "Undo keeping the surplus…")
 	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "No payment waits for a decision.")
 	undo := b.get(at+"/release").want(http.StatusOK, "Undo keeping the surplus of €8.00?")
-	b.send(at+"/release", "version", undo.version()).leads(at + "?done=released")
+	b.send(at+"/release", "version", undo.version()).wantRedirect(at + "?done=released")
 	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1032: Overpaid", "Refund €8.00")
 	b.get(at+"/refund").want(http.StatusOK, "0.0001 BTC, the surplus")
 	f.testSales.giveRefundAddress(inv)
@@ -314,7 +314,7 @@ func TestRefund_of_an_address_that_the_shopper_gives_later(t *testing.T) {
 	page := b.get(at+"/refund").want(http.StatusOK, "entered by the shopper on a page of the API key key_page")
 	first := f.testSales.reload(inv).Refunds[0]
 	tx := strings.Repeat("8f", 32)
-	b.send(at+"/refund/"+first.ID+"/sent", append(page.hidden(`form[action$="`+first.ID+`/sent"]`), "tx-"+first.ID, tx)...).leads(at + "/refund?done=refund-sent")
+	b.send(at+"/refund/"+first.ID+"/sent", append(page.hidden(`form[action$="`+first.ID+`/sent"]`), "tx-"+first.ID, tx)...).wantRedirect(at + "/refund?done=refund-sent")
 	page = b.get(at + "/refund")
 	b.send(at+"/refund/"+made.ID+"/sent", append(page.hidden(`form[action$="`+made.ID+`/sent"]`), "tx-"+made.ID, tx)...).
 		want(http.StatusUnprocessableEntity, "This transaction belongs to another refund to the same address.")

@@ -33,8 +33,8 @@ func TestRetention_setting(t *testing.T) {
 	}
 	b.post(settingsPath, with(page.entered(), "personal_data_months", "6")...).want(http.StatusForbidden, "Confirm it’s you")
 	b.post(settingsPath, with(page.entered(), "personal_data_months", "2")...).want(http.StatusUnprocessableEntity, "must be off, or a whole number of months from 3 to 600")
-	b.post(settingsPath, with(page.entered(), "personal_data_months", "24")...).leads(settingsPath + "?done=payment-settings")
-	b.post(settingsPath, with(b.get(settingsPath).entered(), "personal_data_months", "off")...).leads(settingsPath + "?done=payment-settings")
+	b.post(settingsPath, with(page.entered(), "personal_data_months", "24")...).wantRedirect(settingsPath + "?done=payment-settings")
+	b.post(settingsPath, with(b.get(settingsPath).entered(), "personal_data_months", "off")...).wantRedirect(settingsPath + "?done=payment-settings")
 	if got := f.choices(); len(got) != 0 {
 		t.Errorf("the choices are %q", got)
 	}
@@ -49,7 +49,7 @@ func TestPayment_without_personal_data(t *testing.T) {
 	inv := f.testSales.sell(shop, "1042", "80.00")
 	f.testSales.settle(inv, "0.001")
 	at := "/desk/shop/payments/" + inv.ID
-	b.send(at+"/notes", "note", "Jane called").leads(at + "?done=note-added")
+	b.send(at+"/notes", "note", "Jane called").wantRedirect(at + "?done=note-added")
 	_, err := f.storage.UpdateInvoice(t.Context(), inv.ID, invoice.Lease{}, func(inv *invoice.Invoice) error {
 		inv.RefundAddress = invoice.RefundAddress{Asset: "BTC", Address: "tb1qjane", By: "shopper"}
 		return nil
@@ -74,6 +74,6 @@ func TestPayment_without_personal_data(t *testing.T) {
 		}
 	}
 	b.get("/desk/shop/log").want(http.StatusOK, "personal_data.removed")
-	b.send(at+"/notes", "note", "Asked again").leads(at + "?done=note-added")
+	b.send(at+"/notes", "note", "Asked again").wantRedirect(at + "?done=note-added")
 	b.get(at).want(http.StatusOK, "Asked again")
 }

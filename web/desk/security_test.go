@@ -77,7 +77,7 @@ func TestForeignForms(t *testing.T) {
 		b.post("/desk/shop/account/sessions/end", "form", token).want(http.StatusForbidden, "Form refused")
 	}
 	b.header = map[string]string{"Origin": ""} // some browsers send one of the two
-	b.post("/desk/shop/account/sessions/end", "form", form).leads("/desk/shop/account?done=ended")
+	b.post("/desk/shop/account/sessions/end", "form", form).wantRedirect("/desk/shop/account?done=ended")
 }
 
 // A session without a recent confirmation changes no sign-in method and no account, whatever it sends.
@@ -148,7 +148,7 @@ func TestConfirm(t *testing.T) {
 	}
 	for _, next := range []string{"https://evil.example/desk/", "//evil.example", "/desk/signin", ""} {
 		f.clock.Advance(time.Minute)
-		b.send("/desk/shop/confirm", "confirm-next", next, "confirm-post", "yes", "confirm-password", password, "confirm-code", f.code("Maren")).leads("/desk/shop")
+		b.send("/desk/shop/confirm", "confirm-next", next, "confirm-post", "yes", "confirm-password", password, "confirm-code", f.code("Maren")).wantRedirect("/desk/shop")
 	}
 }
 
@@ -197,7 +197,7 @@ func TestCookie_on_localhost(t *testing.T) {
 	sent := b.post("/desk/start/passkey/options", "token", link, "name", "Maren")
 	offer, response := answered(t, sent, b.key.create)
 	delete(b.header, "Accept")
-	b.post("/desk/start/passkey", "token", link, "name", "Maren", "offer", offer, "credential", response).leads("/desk/shop/setup")
+	b.post("/desk/start/passkey", "token", link, "name", "Maren", "offer", offer, "credential", response).wantRedirect("/desk/shop/setup")
 	if c := b.cookies["desk"]; c == nil || c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode {
 		t.Errorf("the cookies are %v", b.cookies)
 	}

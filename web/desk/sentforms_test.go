@@ -66,9 +66,9 @@ func TestForms_sent_again_with_another_file(t *testing.T) {
 	b := f.owner()
 	const at = "/desk/shop/theme"
 	form := []string{"name", "Nord", "accent", "#0A7D5A", "form", b.formToken()}
-	b.uploadForm(at, "logo", picture(t, 64), form...).leads(at + "?done=theme")
+	b.uploadForm(at, "logo", picture(t, 64), form...).wantRedirect(at + "?done=theme")
 	first := f.currentTheme()
-	b.uploadForm(at, "logo", picture(t, 64), form...).leads(at + "?done=theme")
+	b.uploadForm(at, "logo", picture(t, 64), form...).wantRedirect(at + "?done=theme")
 	b.uploadForm(at, "logo", picture(t, 32), form...).want(http.StatusConflict) // the theme has changed
 	if f.currentTheme().Hash() != first.Hash() {
 		t.Error("a form for an older theme changed it")
@@ -105,7 +105,7 @@ func TestForms_masked_token(t *testing.T) {
 	for _, wrong := range []string{first[:43], first + first, second[:43] + first[43:], strings.Repeat("A", len(first))} {
 		b.post("/desk/shop/account/sessions/end", "form", wrong).want(http.StatusForbidden, "Form refused")
 	}
-	b.post("/desk/shop/account/sessions/end", "form", first).leads("/desk/shop/account?done=ended")
+	b.post("/desk/shop/account/sessions/end", "form", first).wantRedirect("/desk/shop/account?done=ended")
 }
 
 // Only the last form of a page is repeated: a value that is saved again after another one is stored again.
@@ -115,7 +115,7 @@ func TestForms_sent_with_earlier_values(t *testing.T) {
 	b := f.owner()
 	token := b.formToken()
 	for _, zone := range []string{"Europe/Berlin", "Europe/Riga", "Europe/Berlin"} {
-		b.post(notifications+"/times", "zone", zone, "quiet_from", "", "quiet_to", "", "form", token).leads(notifications + "?done=notifications")
+		b.post(notifications+"/times", "zone", zone, "quiet_from", "", "quiet_to", "", "form", token).wantRedirect(notifications + "?done=notifications")
 		if got := b.get(notifications).find("#zone").AttrOr("value", ""); got != zone {
 			t.Errorf("after %q was saved, the time zone is %q", zone, got)
 		}

@@ -22,18 +22,18 @@ func TestSignIn(t *testing.T) {
 	f := newFixture(t)
 	f.ownerByPassword()
 	b := f.browser()
-	b.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
+	b.get("/desk/shop/account").wantRedirect("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
 	form := b.get("/desk/signin?next=%2Fdesk%2Fshop%2Faccount").want(http.StatusOK, "Six digits from your authenticator app")
 	if next := form.find(`form[action="/desk/signin"] input[name=next]`).AttrOr("value", ""); next != "/desk/shop/account" {
 		t.Errorf("the form leads to %q", next)
 	}
-	b.signIn("Maren", "/desk/shop/account").leads("/desk/shop/account")
+	b.signIn("Maren", "/desk/shop/account").wantRedirect("/desk/shop/account")
 	cookie := b.cookies["__Host-desk"]
 	if cookie == nil || !cookie.Secure || !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != "/" || cookie.Domain != "" {
 		t.Errorf("the cookie is %+v", cookie)
 	}
 	b.get("/desk/shop/account").want(http.StatusOK, "Firefox on Linux")
-	b.get("/desk").leads("/desk/shop")
+	b.get("/desk").wantRedirect("/desk/shop")
 }
 
 // A wrong password, a wrong code and an unknown name have the same answer, and many of them are
@@ -69,19 +69,19 @@ func TestSession_is_new_after_sign_in(t *testing.T) {
 	former := f.ownerByPassword()
 	b := f.browser()
 	b.cookies["__Host-desk"] = &http.Cookie{Name: "__Host-desk", Value: "set-by-an-attacker"}
-	b.signIn("Maren", "").leads("/desk")
+	b.signIn("Maren", "").wantRedirect("/desk")
 	if b.session() == "set-by-an-attacker" || b.session() == "" {
 		t.Errorf("the session after the sign-in is %q", b.session())
 	}
 	attacker := f.browser()
 	attacker.cookies["__Host-desk"] = &http.Cookie{Name: "__Host-desk", Value: "set-by-an-attacker"}
-	attacker.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
+	attacker.get("/desk/shop/account").wantRedirect("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
 
 	f.clock.Advance(time.Minute)
 	copied := f.browser()
 	copied.cookies["__Host-desk"] = former.cookies["__Host-desk"]
-	former.signIn("Maren", "").leads("/desk")
-	copied.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
+	former.signIn("Maren", "").wantRedirect("/desk")
+	copied.get("/desk/shop/account").wantRedirect("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
 	former.get("/desk/shop/account").want(http.StatusOK, "This session")
 }
 
@@ -96,15 +96,15 @@ func TestSignOut(t *testing.T) {
 	}
 	copied := f.browser()
 	copied.cookies["__Host-desk"] = b.cookies["__Host-desk"]
-	b.send("/desk/signout").leads("/desk/signin?done=signedout")
+	b.send("/desk/signout").wantRedirect("/desk/signin?done=signedout")
 	if b.session() != "" {
 		t.Error("the browser has the cookie still")
 	}
 	for _, after := range []*browser{b, copied} {
-		after.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
+		after.get("/desk/shop/account").wantRedirect("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
 	}
 	b.get("/desk/signin?done=signedout").want(http.StatusOK, "You are signed out.")
-	b.post("/desk/signout").leads("/desk/signin?done=signedout") // without a session
+	b.post("/desk/signout").wantRedirect("/desk/signin?done=signedout") // without a session
 	if actions := f.actions(); !slices.Contains(actions, "Maren: session.ended") {
 		t.Errorf("the audit log is %q", actions)
 	}
@@ -119,15 +119,15 @@ func TestSession_ends(t *testing.T) {
 	b.send("/desk/shop/account/session/end").want(http.StatusNotFound, "Not found")
 	page := b.get("/desk/shop/account")
 	id := page.find(`form[action="/desk/shop/account/session/end"] input[name=id]`).AttrOr("value", "")
-	b.send("/desk/shop/account/session/end", "id", id).leads("/desk/shop/account?done=ended")
-	second.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
+	b.send("/desk/shop/account/session/end", "id", id).wantRedirect("/desk/shop/account?done=ended")
+	second.get("/desk/shop/account").wantRedirect("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
 	f.clock.Advance(time.Minute)
 	second.signIn("Maren", "")
-	b.send("/desk/shop/account/sessions/end").leads("/desk/shop/account?done=ended")
-	second.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
+	b.send("/desk/shop/account/sessions/end").wantRedirect("/desk/shop/account?done=ended")
+	second.get("/desk/shop/account").wantRedirect("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
 	b.get("/desk/shop/account").want(http.StatusOK, "This session")
 	f.clock.Advance(12 * time.Hour)
-	b.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
+	b.get("/desk/shop/account").wantRedirect("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
 }
 
 // A link leads only to a page of the desk.
@@ -158,7 +158,7 @@ func TestLocalPath(t *testing.T) {
 	f := newFixture(t)
 	f.ownerByPassword()
 	for _, next := range []string{"https://evil.example/desk/", "//evil.example/desk/x", "/invoice/abc"} {
-		f.browser().signIn("Maren", next).leads("/desk")
+		f.browser().signIn("Maren", next).wantRedirect("/desk")
 		f.clock.Advance(time.Minute)
 		if page := f.browser().get("/desk/signin?next=" + url.QueryEscape(next)); strings.Contains(page.body, "evil.example") {
 			t.Errorf("the page has the address %q", next)

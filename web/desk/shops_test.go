@@ -28,7 +28,7 @@ func TestTwo_shops(t *testing.T) {
 	if n := page.find(`details.shop a[href="/desk/other"]`).Length(); n != 2 {
 		t.Errorf("%d links to the other shop, want 2", n)
 	}
-	b.get("/desk/other").leads("/desk/other/own")
+	b.get("/desk/other").wantRedirect("/desk/other/own")
 	b.get("/desk/other/account").want(http.StatusOK, "Maren, Seller")
 	b.get("/desk/other/accounts").want(http.StatusForbidden, "Not allowed for your role")
 }
@@ -67,13 +67,13 @@ func TestBase_path(t *testing.T) {
 	t.Parallel()
 	f := fixtureAt(t, site+"/pay")
 	b := f.browser()
-	b.get("/pay/desk").leads("/pay/desk/start")
+	b.get("/pay/desk").wantRedirect("/pay/desk/start")
 	link := f.start()
 	b.header = map[string]string{"Accept": "application/json"}
 	sent := b.post("/pay/desk/start/passkey/options", "token", link, "name", "Maren")
 	offer, response := answered(t, sent, b.key.create)
 	b.header = nil
-	b.post("/pay/desk/start/passkey", "token", link, "name", "Maren", "offer", offer, "credential", response).leads("/pay/desk/shop/setup")
+	b.post("/pay/desk/start/passkey", "token", link, "name", "Maren", "offer", offer, "credential", response).wantRedirect("/pay/desk/shop/setup")
 	page := b.get("/pay/desk/shop/account").want(http.StatusOK, "Your account")
 	page.find("[href], [src], form[action]").Each(func(_ int, s *selection) {
 		for _, name := range []string{"href", "src", "action"} {
@@ -82,7 +82,7 @@ func TestBase_path(t *testing.T) {
 			}
 		}
 	})
-	f.browser().get("/pay/desk/shop/account").leads("/pay/desk/signin?next=%2Fpay%2Fdesk%2Fshop%2Faccount")
+	f.browser().get("/pay/desk/shop/account").wantRedirect("/pay/desk/signin?next=%2Fpay%2Fdesk%2Fshop%2Faccount")
 	if got := (&visit.Site{BasePath: "/pay"}).LocalPath("/desk/shop"); got != "" {
 		t.Errorf("an address outside the base path leads to %q", got)
 	}
@@ -108,11 +108,11 @@ func TestShop_is_renamed_and_created(t *testing.T) {
 			t.Errorf("create %q: %q", name, got.fault("new"))
 		}
 	}
-	b.send(at, "name", "Atelier Süd", "seen", "Atelier Nord").leads(at + "?done=renamed")
+	b.send(at, "name", "Atelier Süd", "seen", "Atelier Nord").wantRedirect(at + "?done=renamed")
 	b.get(at+"?done=renamed").want(http.StatusOK, "The name was changed.", "Atelier Süd")
 	b.send(at, "name", "Atelier West", "seen", "Atelier Nord").want(http.StatusConflict, "Another account has changed the name to Atelier Süd. Nothing was saved.")
 
-	b.send("/desk/shop/shops", "new", "Café Ost").leads("/desk/m_cafe-ost?done=shop-created")
+	b.send("/desk/shop/shops", "new", "Café Ost").wantRedirect("/desk/m_cafe-ost?done=shop-created")
 	b.get("/desk/m_cafe-ost?done=shop-created").want(http.StatusOK, "Café Ost", "The shop was created.", "First steps", "0 of 7 done")
 	page := b.get("/desk/shop/shop")
 	if n := page.find(`details.shop a[href="/desk/m_cafe-ost"]`).Length(); n != 2 {
@@ -218,7 +218,7 @@ func TestAll_shops(t *testing.T) {
 		t.Errorf("a bookkeeper sees the cases of the shop: %s", text)
 	}
 	b.get(at+"/reports?mode=test").want(http.StatusOK, "Third 2")
-	f.browser().get(at).leads("/desk/signin?next=%2Fdesk%2Fall")
+	f.browser().get(at).wantRedirect("/desk/signin?next=%2Fdesk%2Fall")
 	if got := b.do(http.MethodPost, at, nil).status; got != http.StatusMethodNotAllowed && got != http.StatusNotFound {
 		t.Errorf("a POST answers %d", got)
 	}

@@ -44,7 +44,7 @@ func TestSnooze(t *testing.T) {
 		snooze(days).want(http.StatusUnprocessableEntity, "Choose one of the listed times.")
 	}
 	check("after refused snoozes", both)
-	snooze("3").leads("/desk/shop/attention?done=snoozed")
+	snooze("3").wantRedirect("/desk/shop/attention?done=snoozed")
 	check("after the snooze", hidden)
 	b.get("/desk/shop/attention?done=snoozed").want(http.StatusOK, "The case is snoozed.").want(http.StatusOK, "by Tove")
 	b.get("/desk/all/attention").want(http.StatusOK, "Until 30 Nov").want(http.StatusOK, "Atelier Nord")
@@ -56,7 +56,7 @@ func TestSnooze(t *testing.T) {
 	snooze("1")
 	check("after the second snooze", hidden)
 	undo := b.get("/desk/shop/attention").find("#snoozed form").AttrOr("action", "")
-	b.send(undo).leads(at + "?done=snooze-ended")
+	b.send(undo).wantRedirect(at + "?done=snooze-ended")
 	check("after the undo", both)
 	if got, want := f.actionsOf("case."), []string{"Tove: case.snoozed", "Tore: case.snoozed", "Tore: case.snooze_ended"}; !slices.Equal(got, want) {
 		t.Errorf("the audit log has %q, want %q", got, want)
@@ -77,13 +77,13 @@ func TestAttention_resolved(t *testing.T) {
 	s.mode = invoice.Live
 	accepted := s.lateSale("1047", "0.00099")
 	at := "/desk/shop/payments/" + accepted.ID
-	b.send(at+"/accept", "version", b.get(at+"/accept").version()).leads(at + "?done=accepted")
+	b.send(at+"/accept", "version", b.get(at+"/accept").version()).wantRedirect(at + "?done=accepted")
 	f.clock.Advance(11 * time.Hour)
 	short := s.sell(shop, "1051", "80.00")
 	s.pay(short, "0.0005")
 	s.expire()
 	at = "/desk/shop/payments/" + short.ID
-	b.send(at+"/requote", "version", b.get(at+"/requote").version()).leads(at + "?done=requoted")
+	b.send(at+"/requote", "version", b.get(at+"/requote").version()).wantRedirect(at + "?done=requoted")
 	resolved := func(path string) string { return textOf(b.get(path).find("#resolved li")) }
 	if got := resolved("/desk/shop/attention"); !strings.HasPrefix(got, "1051: €40.00 short Requoted, by Maren") || !strings.Contains(got, "1047: Paid Accepted as paid, by Maren") {
 		t.Errorf("resolved cases: %s", got)

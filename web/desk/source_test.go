@@ -19,7 +19,7 @@ func TestPayments_of_a_source(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	f.opens("prints", func(link *merchant.Link) { link.Mode = merchant.Test })
+	f.addLink("prints", func(link *merchant.Link) { link.Mode = merchant.Test })
 	p := f.addProduct("coffee", "Filter coffee", "3.50")
 	bar, err := f.terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
 	f.must(err)
@@ -63,7 +63,7 @@ func TestSold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := f.testSales
-	f.opens("prints", func(link *merchant.Link) { link.Mode = merchant.Test })
+	f.addLink("prints", func(link *merchant.Link) { link.Mode = merchant.Test })
 	p, err := f.products.Create(t.Context(), merchant.Product{
 		Slug: "coffee", MerchantID: shop, Mode: merchant.Test, Name: "Coffee", Price: money.MustParse("80", money.EUR), AskOrderID: merchant.AskNo, AskNote: merchant.AskNo, Active: true,
 	})

@@ -15,8 +15,8 @@ func TestFirst_run(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.browser()
-	b.get("/desk").leads("/desk/start")
-	b.get("/desk/signin").leads("/desk/start")
+	b.get("/desk").wantRedirect("/desk/start")
+	b.get("/desk/signin").wantRedirect("/desk/start")
 	b.get("/desk/start").want(http.StatusOK, "Use the link that the server printed")
 	b.post("/desk/start", "token", "wrong").want(http.StatusUnprocessableEntity, "This link was used, has expired or is incomplete")
 
@@ -41,14 +41,14 @@ func TestFirst_run(t *testing.T) {
 	if again.find(".codes li").Length() != 10 || again.find("svg.qr path[d]").Length() != 1 {
 		t.Error("the page with a wrong code does not show the QR code and the recovery codes again")
 	}
-	b.post("/desk/start/code", append(fields, "code", f.code("Maren"))...).leads("/desk/shop/setup")
+	b.post("/desk/start/code", append(fields, "code", f.code("Maren"))...).wantRedirect("/desk/shop/setup")
 	b.get("/desk/shop/account?done=joined").want(http.StatusOK, "Your account is ready.")
-	b.get("/desk").leads("/desk/shop")
+	b.get("/desk").wantRedirect("/desk/shop")
 	other := f.browser()
 	other.post("/desk/start", "token", link.Token).want(http.StatusUnprocessableEntity, "This link was used")
 	other.post("/desk/start/code", append(fields, "code", f.code("Maren"))...).want(http.StatusUnprocessableEntity, "This link was used")
 	other.get("/desk/start").want(http.StatusOK, "Invitations and recoveries are links that work once")
-	other.get("/desk").leads("/desk/signin")
+	other.get("/desk").wantRedirect("/desk/signin")
 }
 
 func TestInvitation(t *testing.T) {
@@ -70,7 +70,7 @@ func TestInvitation(t *testing.T) {
 
 	link = owner.send("/desk/shop/accounts/invite", "role", "owner").find("#link").Text()
 	id := owner.get("/desk/shop/accounts").find(`form[action="/desk/shop/accounts/withdraw"] input[name=id]`).AttrOr("value", "")
-	owner.send("/desk/shop/accounts/withdraw", "id", id).leads("/desk/shop/accounts?done=withdrawn")
+	owner.send("/desk/shop/accounts/withdraw", "id", id).wantRedirect("/desk/shop/accounts?done=withdrawn")
 	_, token, _ = strings.Cut(link, "#")
 	f.browser().post("/desk/start", "token", token).want(http.StatusUnprocessableEntity, "This link was used")
 	owner.send("/desk/shop/accounts/invite", "role", "root").want(http.StatusUnprocessableEntity, "The role must be one of")
@@ -95,7 +95,7 @@ func TestRecovery(t *testing.T) {
 	owner := f.owner()
 	link, err := f.accounts.Recover(t.Context(), "Maren")
 	f.must(err)
-	owner.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
+	owner.get("/desk/shop/account").wantRedirect("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
 	b := f.browser()
 	form := b.post("/desk/start", "token", link.Token).want(http.StatusOK, "The account is Maren")
 	if form.find("#name").Length() != 0 {

@@ -16,9 +16,9 @@ func TestStorefront(t *testing.T) {
 	b := f.owner()
 	b.get("/desk/shop/storefront").want(http.StatusOK, "https://shop.example/shop").want(http.StatusOK, "Off. The setting CHEQUER_STOREFRONT turns it on.").want(http.StatusOK, "There is no checkout link and no product on sale.")
 	f.addProduct("print", "Fjord & <Co>", "64.00")
-	f.opens("coffee", nil)
-	f.opens("tips", func(link *merchant.Link) { link.Amount = "" })
-	f.opens("test", func(link *merchant.Link) { link.Mode = merchant.Test })
+	f.addLink("coffee", nil)
+	f.addLink("tips", func(link *merchant.Link) { link.Amount = "" })
+	f.addLink("test", func(link *merchant.Link) { link.Mode = merchant.Test })
 	for name, tt := range map[string]struct{ query, link, dialog string }{
 		"newest link": {"", `<a href="https://shop.example/pay/tips">Pay</a>`, `<a href="https://shop.example/pay/tips" data-pay>Pay</a>` + "\n" + `<script src="https://shop.example/embed.js" defer></script>`},
 		"link": {
@@ -51,11 +51,11 @@ func TestStorefront_refuse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	f.opens("coffee", nil)
+	f.addLink("coffee", nil)
 	p := f.addProduct("print", "Fjord", "64.00")
 	_, err := f.products.Change(t.Context(), shop, p.Mode, p.Slug, func(p *merchant.Product) error { p.Active = false; return nil })
 	f.must(err)
-	f.opens("foreign", func(link *merchant.Link) { link.MerchantID = "other" })
+	f.addLink("foreign", func(link *merchant.Link) { link.MerchantID = "other" })
 	for query, want := range map[string][2]string{
 		"item=pay/nothing":                  {"item", "Link or product is not one of the list."},
 		"item=pay/foreign":                  {"item", "Link or product is not one of the list."},

@@ -121,7 +121,7 @@ func TestStream_keeps_the_time_of_the_last_use(t *testing.T) {
 		t.Errorf("the session was last used at %v, want %v", got, f.clock.Now())
 	}
 	f.clock.Advance(13 * time.Hour)
-	b.get("/desk/shop/live?seen=1").leads("/desk/signin?next=%2Fdesk%2Fshop%2Flive%3Fseen%3D1")
+	b.get("/desk/shop/live?seen=1").wantRedirect("/desk/signin?next=%2Fdesk%2Fshop%2Flive%3Fseen%3D1")
 }
 
 // The streams end when the server stops.

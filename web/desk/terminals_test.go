@@ -39,7 +39,7 @@ func TestTerminals(t *testing.T) {
 	}
 	at := "/desk/shop/terminals/" + got.ID + "/remove"
 	ask := b.get(at).want(http.StatusOK, "Remove Market stall?").want(http.StatusOK, "Its address stops working within seconds.")
-	b.post(at, ask.fields("decide")...).leads("/desk/shop/terminals?done=terminal-removed")
+	b.post(at, ask.fields("decide")...).wantRedirect("/desk/shop/terminals?done=terminal-removed")
 	if got, err := f.terminals.Find(t.Context(), secret); err == nil {
 		t.Errorf("the removed terminal is %+v", got)
 	}

@@ -90,23 +90,23 @@ func TestTheme(t *testing.T) {
 		t.Error("the style sheet of the preview does not have the accent")
 	}
 
-	b.send(at, entered...).leads(at + "?done=theme")
+	b.send(at, entered...).wantRedirect(at + "?done=theme")
 	want := theme.Theme{Name: "Nord & Sons", Accent: "#0a7d5a", Line: "Prints", Support: "mailto:help@shop.example", Terms: "https://shop.example/terms", Stay: true}
 	first := f.currentTheme()
 	if first.Hash() != want.Hash() {
 		t.Errorf("got theme %+v, want %+v", first, want)
 	}
-	b.upload(at, "logo", square(t), append(entered, "return", "yes", "replaces", first.Hash())...).leads(at + "?done=theme")
+	b.upload(at, "logo", square(t), append(entered, "return", "yes", "replaces", first.Hash())...).wantRedirect(at + "?done=theme")
 	second := f.currentTheme()
 	if len(second.Logo.Body) == 0 || second.Stay {
 		t.Errorf("got theme %+v, want a logo and the automatic return", second)
 	}
-	b.upload(at, "logo", nil, append(entered, "replaces", second.Hash())...).leads(at + "?done=theme")
+	b.upload(at, "logo", nil, append(entered, "replaces", second.Hash())...).wantRedirect(at + "?done=theme")
 	third := f.currentTheme()
 	if !bytes.Equal(third.Logo.Body, second.Logo.Body) {
 		t.Error("a form without a file has removed the logo")
 	}
-	b.upload(at, "logo", nil, append(entered, "remove", "yes", "replaces", third.Hash())...).leads(at + "?done=theme")
+	b.upload(at, "logo", nil, append(entered, "remove", "yes", "replaces", third.Hash())...).wantRedirect(at + "?done=theme")
 	if got := f.currentTheme(); len(got.Logo.Body) != 0 {
 		t.Error("the logo was not removed")
 	}
@@ -146,7 +146,7 @@ func TestTheme_changed_in_the_meantime(t *testing.T) {
 	f := newFixture(t)
 	b := f.owner()
 	const at = "/desk/shop/theme"
-	b.send(at, "name", "First", "return", "yes").leads(at + "?done=theme")
+	b.send(at, "name", "First", "return", "yes").wantRedirect(at + "?done=theme")
 	got := b.send(at, "name", "Second", "return", "yes").want(http.StatusConflict, "was changed in the meantime", "Shop name is now “First”")
 	if f.currentTheme().Name != "First" {
 		t.Error("the theme was replaced without its values shown")
@@ -155,7 +155,7 @@ func TestTheme_changed_in_the_meantime(t *testing.T) {
 		t.Errorf("the page keeps %q, want Second", kept)
 	}
 	replaces, _ := got.find(`input[name="replaces"]`).Attr("value")
-	b.send(at, "name", "Second", "return", "yes", "replaces", replaces).leads(at + "?done=theme")
+	b.send(at, "name", "Second", "return", "yes", "replaces", replaces).wantRedirect(at + "?done=theme")
 }
 
 // framed returns the page in the frame of a page.
@@ -238,7 +238,7 @@ func TestTheme_preview_of_a_logo(t *testing.T) {
 	for _, action := range []string{"save", "preview"} {
 		b.send(at, "name", "Nord", "draft", "0123456789abcdef01234567", "action", action).want(http.StatusUnprocessableEntity, "must be chosen again")
 	}
-	b.send(at, "name", "Nord", "return", "yes", "draft", draft).leads(at + "?done=theme")
+	b.send(at, "name", "Nord", "return", "yes", "draft", draft).wantRedirect(at + "?done=theme")
 	if got := f.currentTheme().Logo.Body; string(got) != logo.body {
 		t.Errorf("the saved logo has %d bytes, that of the preview %d", len(got), len(logo.body))
 	}

@@ -71,20 +71,20 @@ func TestWallets(t *testing.T) {
 	if f.activeWallet().ID != "" {
 		t.Fatal("the wallet was added before it was confirmed")
 	}
-	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
+	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).wantRedirect("/desk/shop/wallets?done=wallet")
 	first := f.activeWallet()
 	b.get("/desk/shop/wallets").want(http.StatusOK, "xpub6CatW…C7PW6V", "native SegWit", "Payment methods that are off", "EURC-BASE: needs a node")
 	b.send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0).want(http.StatusUnprocessableEntity, "This key is the wallet already")
 	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).want(http.StatusUnprocessableEntity, "This key is the wallet already")
 
 	asked = b.send("/desk/shop/wallets/add", "asset", "BTC", "key", ypub49, "address", ypub49at0).want(http.StatusOK, "Use another wallet for new invoices?", "keep their addresses")
-	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
+	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).wantRedirect("/desk/shop/wallets?done=wallet")
 	b.get("/desk/shop/wallets").want(http.StatusOK, "nested SegWit", "Former wallets", "xpub6CatW…C7PW6V")
 
 	b.get("/desk/shop/wallets/" + first.ID + "/remove").want(http.StatusNotFound)
 	at := "/desk/shop/wallets/" + f.activeWallet().ID + "/remove"
 	b.get(at).want(http.StatusOK, "Remove this wallet?", "New invoices cannot be paid by BTC")
-	b.send(at).leads("/desk/shop/wallets?done=wallet_removed")
+	b.send(at).wantRedirect("/desk/shop/wallets?done=wallet_removed")
 	b.send(at).want(http.StatusNotFound)
 	if f.activeWallet().ID != "" {
 		t.Error("the wallet was not removed")
@@ -133,7 +133,7 @@ func TestWallets_start_above_used_addresses(t *testing.T) {
 	f := newFixture(t)
 	b := f.owner()
 	asked := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at19).want(http.StatusOK, "index 19", "from index 20")
-	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
+	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).wantRedirect("/desk/shop/wallets?done=wallet")
 	next, err := f.storage.NextIndex(t.Context(), f.activeWallet().Counter)
 	f.must(err)
 	if next != 20 {
@@ -148,13 +148,13 @@ func TestWallets_changed_in_the_meantime(t *testing.T) {
 	b := f.owner()
 	first := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0).want(http.StatusOK, "Use this wallet?")
 	second := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", ypub49, "address", ypub49at0).want(http.StatusOK, "Use this wallet?")
-	b.send("/desk/shop/wallets/confirm", second.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
+	b.send("/desk/shop/wallets/confirm", second.hidden("#decide")...).wantRedirect("/desk/shop/wallets?done=wallet")
 	kept := f.activeWallet()
 	again := b.send("/desk/shop/wallets/confirm", first.hidden("#decide")...).want(http.StatusConflict, "was changed in the meantime", "Use another wallet for new invoices?")
 	if f.activeWallet() != kept {
 		t.Error("the wallet was replaced without its consequences shown")
 	}
-	b.send("/desk/shop/wallets/confirm", again.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
+	b.send("/desk/shop/wallets/confirm", again.hidden("#decide")...).wantRedirect("/desk/shop/wallets?done=wallet")
 }
 
 func TestWallets_of_a_demo(t *testing.T) {
@@ -190,7 +190,7 @@ func TestWallets_show_received_amounts(t *testing.T) {
 	f := newFixture(t)
 	b := f.owner()
 	asked := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0)
-	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
+	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).wantRedirect("/desk/shop/wallets?done=wallet")
 	counter := f.activeWallet().Counter
 	b.get("/desk/shop/wallets").want(http.StatusOK, "Received here not computed yet", "The received amounts are being computed.")
 	f.received = received.Sums{At: f.clock.Now(), ByKey: map[string][]received.Sum{"another": {{Asset: "BTC", Amount: money.MustParse("9", money.BTC)}}}}
@@ -198,6 +198,6 @@ func TestWallets_show_received_amounts(t *testing.T) {
 	f.received.ByKey[counter] = []received.Sum{{Asset: "BTC", Amount: money.MustParse("0.12345678", money.BTC)}, {Asset: "GONE", Amount: money.MustParse("2", money.BTC)}}
 	b.get("/desk/shop/wallets").want(http.StatusOK, "Received here 0.12345678 BTC, 2 GONE")
 	asked = b.send("/desk/shop/wallets/add", "asset", "BTC", "key", ypub49, "address", ypub49at0)
-	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
+	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).wantRedirect("/desk/shop/wallets?done=wallet")
 	b.get("/desk/shop/wallets").want(http.StatusOK, "Received here nothing", "Former wallets", "Received here: 0.12345678 BTC, 2 GONE")
 }

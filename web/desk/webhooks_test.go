@@ -41,7 +41,7 @@ func (f *fixture) attempt(e merchant.Endpoint, status int) {
 		if status == 0 {
 			attempt.Fault = "connection refused"
 		}
-		if !attempt.Done() {
+		if !attempt.Accepted() {
 			outcome = webhook.Outcome{State: merchant.DeliveryPending, NextAttemptAt: now.Add(time.Minute)}
 		}
 		f.must(f.storage.SaveAttempt(ctx, c, attempt, outcome))
@@ -121,13 +121,13 @@ func TestWebhooks_change(t *testing.T) {
 	at := "/desk/shop/webhooks/" + e.ID
 	before := len(f.actions())
 
-	b.send(at + "/pause").leads(at + "?done=paused")
+	b.send(at + "/pause").wantRedirect(at + "?done=paused")
 	b.get(at+"?done=paused").want(http.StatusOK, "The webhook is paused. Its events wait.").want(http.StatusOK, "Resume")
 	b.send(at+"/test").want(http.StatusConflict, "The webhook does not allow this now.")
-	b.send(at + "/resume").leads(at + "?done=resumed")
+	b.send(at + "/resume").wantRedirect(at + "?done=resumed")
 
 	version := b.get(at+"/edit").want(http.StatusOK, "Change the webhook").find("#edit input[name=version]").AttrOr("value", "")
-	b.send(at+"/edit", "version", version, "url", "https://shop.example/new", "event", "invoice.paid").leads(at + "?done=changed")
+	b.send(at+"/edit", "version", version, "url", "https://shop.example/new", "event", "invoice.paid").wantRedirect(at + "?done=changed")
 	conflict := b.send(at+"/edit", "version", version, "url", "https://shop.example/late", "event", "invoice.paid").want(http.StatusConflict, "https://shop.example/new")
 	if got := conflict.find("#url").AttrOr("value", ""); got != "https://shop.example/late" || conflict.find("#event-error").Length() != 0 {
 		t.Errorf("the form after a conflict has the URL %q, or marks equal events", got)
@@ -149,13 +149,13 @@ func TestWebhooks_change(t *testing.T) {
 	}
 	b.get(at).want(http.StatusOK, "Next key "+next.NextKey)
 	b.get(at+"/finish").want(http.StatusOK, "A shop that still has the old secret refuses every event.")
-	b.send(at + "/finish").leads(at + "?done=finished")
+	b.send(at + "/finish").wantRedirect(at + "?done=finished")
 	if got := f.reloadEndpoint(e); got.Rotating() || got.Secret != next.NextSecret {
 		t.Error("the rotation is not finished")
 	}
 
 	b.get(at+"/remove").want(http.StatusOK, "Remove shop.example/new?").want(http.StatusOK, "Events that wait are given up.")
-	b.send(at + "/remove").leads("/desk/shop/webhooks?done=unhooked")
+	b.send(at + "/remove").wantRedirect("/desk/shop/webhooks?done=unhooked")
 	b.get("/desk/shop/webhooks?done=unhooked").want(http.StatusOK, "The webhook was removed.").want(http.StatusOK, "There is no webhook yet.")
 	b.get(at).want(http.StatusNotFound, "Not found")
 	b.send(at+"/remove").want(http.StatusNotFound, "Not found")
@@ -235,7 +235,7 @@ func TestWebhooks_deliveries(t *testing.T) {
 		t.Errorf("the page has %d links to the invoice, want 1", n)
 	}
 	before := len(f.actions())
-	b.send(link).leads(link + "?done=resent")
+	b.send(link).wantRedirect(link + "?done=resent")
 	if got := f.actions()[before:]; len(got) != 1 || got[0] != "Maren: endpoint.resent" {
 		t.Errorf("the audit log has %q", got)
 	}
@@ -256,10 +256,10 @@ func TestWebhooks_deliveries(t *testing.T) {
 	}
 	b.get(at+"?state=failed&below=x").want(http.StatusOK, "There is no delivery here.")
 
-	b.send(at + "/retry").leads(at + "?count=0&done=retried")
+	b.send(at + "/retry").wantRedirect(at + "?count=0&done=retried")
 	b.get(at+"?count=0&done=retried").want(http.StatusOK, "0 waiting events are tried again now.")
 	f.attempt(e, 500)
-	b.send(at + "/retry").leads(at + "?count=30&done=retried")
+	b.send(at + "/retry").wantRedirect(at + "?count=30&done=retried")
 	b.get(at+"?count=30&done=retried").want(http.StatusOK, "30 waiting events are tried again now.").want(http.StatusOK, "Retry all now")
 	f.attempt(e, 204)
 
@@ -268,7 +268,7 @@ func TestWebhooks_deliveries(t *testing.T) {
 	b.get(test+"?done=tested").want(http.StatusOK, "A test event is on its way.").want(http.StatusOK, "endpoint.test").want(http.StatusOK, "The event was not sent yet.")
 	f.attempt(e, 500)
 	b.get(test).want(http.StatusOK, "1. Status 500")
-	b.send(at + "/pause").leads(at + "?done=paused")
+	b.send(at + "/pause").wantRedirect(at + "?done=paused")
 	b.send(at + "/retry").want(http.StatusConflict)
 	b.get(test).want(http.StatusOK, "The webhook is paused. The event is sent after it is resumed.")
 }
@@ -312,7 +312,7 @@ func TestPayment_deliveries(t *testing.T) {
 		b.send("/desk/shop/payments/"+refused[0]+"/resend", "endpoint", refused[1], "event", refused[2]).want(http.StatusConflict, "The webhook has no such delivery of this invoice now.")
 	}
 	before++ // the webhook of the other shop
-	b.send(at+"/resend", "endpoint", e.ID, "event", event).leads(at + "?done=resent")
+	b.send(at+"/resend", "endpoint", e.ID, "event", event).wantRedirect(at + "?done=resent")
 	b.get(at+"?done=resent").want(http.StatusOK, "The event is sent again.")
 	if got := f.actions()[before:]; len(got) != 1 || got[0] != "Tove: endpoint.resent" {
 		t.Errorf("the audit log has %q, want one entry by Tove", got)

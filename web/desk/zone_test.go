@@ -105,7 +105,7 @@ func TestZone_setting(t *testing.T) {
 	}
 	form := page.entered()
 	b.post("/desk/shop/payment-settings", with(form, "time_zone", "Europe/Berln")...).want(http.StatusUnprocessableEntity, `must be a time zone such as Europe/Berlin, not "Europe/Berln"`)
-	b.post("/desk/shop/payment-settings", with(form, "time_zone", "Asia/Katmandu")...).leads("/desk/shop/payment-settings?done=payment-settings")
+	b.post("/desk/shop/payment-settings", with(form, "time_zone", "Asia/Katmandu")...).wantRedirect("/desk/shop/payment-settings?done=payment-settings")
 	page = b.get("/desk/shop/payment-settings").want(http.StatusOK, "Times are in Asia/Katmandu (UTC+05:45).")
 	if got := page.find("#time_zone option[selected]").AttrOr("value", ""); got != "Asia/Katmandu" {
 		t.Errorf("the zone is %q, want Asia/Katmandu", got)
@@ -130,7 +130,7 @@ func TestSetup(t *testing.T) {
 	}
 	b.send(at, "seen", "Atelier Nord", "name", "", "time_zone", "Europe/Berlin").want(http.StatusUnprocessableEntity, "must not be empty")
 	b.send(at, "seen", "Atelier", "name", "Atelier Süd", "time_zone", "Europe/Berlin").want(http.StatusConflict, "Atelier Nord")
-	b.send(at, "seen", "Atelier Nord", "name", "Atelier Süd", "time_zone", "Europe/Berlin").leads("/desk/shop/account?done=joined")
+	b.send(at, "seen", "Atelier Nord", "name", "Atelier Süd", "time_zone", "Europe/Berlin").wantRedirect("/desk/shop/account?done=joined")
 	b.get("/desk/shop/account?done=joined").want(http.StatusOK, "Atelier Süd", "Times are in Europe/Berlin (CET, UTC+01:00).")
 	if _, browser := b.get(at).find("#time_zone").Attr("data-zone"); browser {
 		t.Error("the list begins with the zone of the browser, though one was chosen")

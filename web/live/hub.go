@@ -44,11 +44,11 @@ type Source interface {
 
 // State is the page of an invoice at one time.
 type State struct {
-	Version  string        // changes when the page changes
-	Number   int64         // the invoice's version, as Watch reports it
-	Final    bool          // the page will not change any more
-	Language string        // code of the invoice's own language; empty if it has none
-	Expires  time.Duration // time until the page changes without a new version of the invoice; 0 if it changes only with one
+	PageVersion string        // changes when the page changes
+	Version     int64         // the invoice's version, as Watch reports it
+	Final       bool          // the page will not change any more
+	Language    string        // code of the invoice's own language; empty if it has none
+	ExpiresIn   time.Duration // time until the page changes without a new version of the invoice; 0 if it changes only with one
 	// Render returns the live part of the page.
 	Render func(context.Context, Variant) (string, error)
 }

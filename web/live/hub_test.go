@@ -43,7 +43,7 @@ func newSource(ids ...string) *source {
 // state returns a state whose page names its version and its variant.
 func (s *source) state(number int64) live.State {
 	version := fmt.Sprintf("v%d", number)
-	return live.State{Version: version, Number: number, Render: func(_ context.Context, v live.Variant) (string, error) {
+	return live.State{PageVersion: version, Version: number, Render: func(_ context.Context, v live.Variant) (string, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.rendered = append(s.rendered, v)
@@ -58,7 +58,7 @@ func (s *source) change(id string, state live.State) {
 	changed := s.watches[id]
 	s.mu.Unlock()
 	if changed != nil {
-		changed(state.Number)
+		changed(state.Version)
 	}
 }
 
@@ -356,7 +356,7 @@ func TestHub_reads_a_page_that_expires(t *testing.T) {
 		s := newSource("a")
 		h := newHub(t, s)
 		quote := s.state(1)
-		quote.Expires = 12 * time.Second
+		quote.ExpiresIn = 12 * time.Second
 		s.change("a", quote)
 		b := read(t, h, "a", live.Request{Shown: "v1", Fallback: "en"}, 0)
 		expired := s.state(2)

@@ -16,22 +16,22 @@ type topic struct {
 	unwatch func()
 	removed bool
 
-	// The values of the State that was read last. version is empty before the first reading.
-	version  string
-	number   int64
-	final    bool
-	language string
+	// The values of the State that was read last. pageVersion is empty before the first reading.
+	pageVersion string
+	version     int64 // of the invoice
+	final       bool
+	language    string
 
 	scheduled bool        // the topic is in the queue, or a worker reads it
 	readAgain bool        // the topic must be read once more after the present reading
 	timer     *time.Timer // reads the topic when its page expires, or after an error
 }
 
-// add adds a viewer. The topic is read unless the viewer shows the version that was read last.
+// add adds a viewer. The topic is read unless the viewer shows the page that was read last.
 func (t *topic) add(v *Viewer) {
 	v.topic = t
 	t.viewers[v] = struct{}{}
-	if t.version != "" && t.version == v.shown && !t.scheduled {
+	if t.pageVersion != "" && t.pageVersion == v.shown && !t.scheduled {
 		v.open(t)
 		return
 	}
@@ -42,7 +42,7 @@ func (t *topic) add(v *Viewer) {
 func (t *topic) changed(version int64) {
 	t.hub.mu.Lock()
 	defer t.hub.mu.Unlock()
-	if version == 0 || version != t.number {
+	if version == 0 || version != t.version {
 		t.readAgain = t.scheduled
 		t.scheduleRead()
 	}
@@ -104,7 +104,7 @@ func (t *topic) finishReading(err error) bool {
 	switch {
 	case err == nil || t.removed:
 		return readAgain
-	case t.version == "" || t.hub.source.IsGone(err):
+	case t.pageVersion == "" || t.hub.source.IsGone(err):
 		for v := range t.viewers {
 			v.end(err)
 		}
@@ -141,7 +141,7 @@ func (t *topic) sendState(ctx context.Context, state State) error {
 		if err != nil {
 			return fmt.Errorf("render %s: %w", variant.Language, err)
 		}
-		rendered[variant] = pageText(state.Version, page, t.compresses(variant))
+		rendered[variant] = pageText(state.PageVersion, page, t.compresses(variant))
 	}
 }
 
@@ -152,10 +152,10 @@ func (t *topic) record(state State) {
 	if t.removed {
 		return
 	}
-	t.version, t.number, t.final, t.language = state.Version, state.Number, state.Final, state.Language
+	t.pageVersion, t.version, t.final, t.language = state.PageVersion, state.Version, state.Final, state.Language
 	t.stopTimer()
-	if state.Expires > 0 {
-		t.readAfter(state.Expires)
+	if state.ExpiresIn > 0 {
+		t.readAfter(state.ExpiresIn)
 	}
 }
 
@@ -165,7 +165,7 @@ func (t *topic) sendRendered(state State, rendered map[Variant]*Text) (missing V
 	t.hub.mu.Lock()
 	defer t.hub.mu.Unlock()
 	for v := range t.viewers {
-		if v.shown == state.Version {
+		if v.shown == state.PageVersion {
 			v.open(t)
 			continue
 		}
@@ -175,7 +175,7 @@ func (t *topic) sendRendered(state State, rendered map[Variant]*Text) (missing V
 			missing, found = variant, true
 			continue
 		}
-		v.opened, v.shown, v.last = true, state.Version, state.Final
+		v.opened, v.shown, v.last = true, state.PageVersion, state.Final
 		v.queueText(text)
 	}
 	return missing, found

@@ -49,7 +49,7 @@ func (v *page) attempt(t merchant.Attempt) desk.Step {
 		Text: v.Text("desk.delivery.attempt", "Number", strconv.Itoa(t.Number), "Result", v.ResultText(t.Status, t.Fault)), Shape: "bad",
 		Detail: v.Text("desk.delivery.took", "Milliseconds", strconv.FormatInt(t.Duration.Milliseconds(), 10)), Time: wire.Time(t.At), At: v.Clock(t.At),
 	}
-	if t.Done() {
+	if t.Accepted() {
 		s.Shape = "ok"
 	}
 	return s

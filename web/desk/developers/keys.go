@@ -82,7 +82,7 @@ func (v *page) keyRow(k merchant.Key) desk.KeyRow {
 	return row
 }
 
-// scopeTexts are the keys of the descriptions of scopes.
+// scopeTexts are the IDs of the texts that describe scopes.
 var scopeTexts = map[merchant.Scope]string{
 	merchant.ScopeCreate: "desk.scope.create", merchant.ScopeRead: "desk.scope.read", merchant.ScopePage: "desk.scope.page",
 	merchant.ScopeLink: "desk.scope.link", merchant.ScopeAdmin: "desk.scope.admin",

@@ -102,7 +102,7 @@ func (v *page) decisionLinks(inv *invoice.Invoice, d invoice.Decisions) []desk.D
 
 // askToDecide shows the consequences of a decision before it is made.
 func (v *page) askToDecide() error {
-	inv, err := v.ownInvoice()
+	inv, err := v.shopInvoice()
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (v *page) newQuote(inv *invoice.Invoice) (heading, button string, results [
 
 // decide makes a decision about the version of an invoice whose consequences the account has seen.
 func (v *page) decide() error {
-	inv, err := v.ownInvoice()
+	inv, err := v.shopInvoice()
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (v *page) decide() error {
 	}
 	switch err := v.carryOut(decision, inv); {
 	case errors.Is(err, invoice.ErrStale), errors.Is(err, invoice.ErrState), errors.Is(err, invoice.ErrNoSurplus):
-		if inv, err = v.ownInvoice(); err != nil {
+		if inv, err = v.shopInvoice(); err != nil {
 			return err
 		}
 		return v.showPayment(http.StatusConflict, inv, v.Text("desk.problem.stale"))

@@ -75,7 +75,7 @@ func (v *page) deliveryRow(inv *invoice.Invoice, d merchant.Delivery, endpoint s
 
 // resend sends an event of the invoice again to one endpoint.
 func (v *page) resend() error {
-	inv, err := v.ownInvoice()
+	inv, err := v.shopInvoice()
 	if err != nil {
 		return err
 	}

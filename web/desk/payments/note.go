@@ -44,7 +44,7 @@ func (v *page) noteField(text, fault string) desk.Field {
 
 // addNote adds a note about an invoice.
 func (v *page) addNote() error {
-	inv, err := v.ownInvoice()
+	inv, err := v.shopInvoice()
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (v *page) addNote() error {
 
 // removableNote returns the note in the path with its invoice. It refuses accounts that may not remove the note.
 func (v *page) removableNote() (*invoice.Invoice, casework.Note, error) {
-	inv, err := v.ownInvoice()
+	inv, err := v.shopInvoice()
 	if err != nil {
 		return nil, casework.Note{}, err
 	}

@@ -61,8 +61,8 @@ func (v *page) assigned() ([]merchant.Terminal, error) {
 	return v.Terminals.AssignedTo(v.Request().Context(), v.Shop.ID, v.Account.ID)
 }
 
-// salesToday returns the filter of the payments that a terminal created on the present day.
-func (v *page) salesToday(t merchant.Terminal) invoice.Filter {
+// paymentsToday returns the filter of the payments that a terminal created on the present day.
+func (v *page) paymentsToday(t merchant.Terminal) invoice.Filter {
 	return invoice.Filter{
 		MerchantID: v.Shop.ID, Mode: invoice.Mode(t.Mode), Origin: invoice.Origin{Kind: invoice.FromTerminal, ID: t.ID}, From: v.Today().Start(v.Zone()),
 	}
@@ -72,7 +72,7 @@ func (v *page) salesToday(t merchant.Terminal) invoice.Filter {
 func (v *page) findOwn(terminals []merchant.Terminal, q listQuery) (found, error) {
 	filters := make([]invoice.Filter, len(terminals))
 	for i, t := range terminals {
-		filters[i] = v.salesToday(t)
+		filters[i] = v.paymentsToday(t)
 	}
 	if q.text == "" {
 		rows, more, err := v.mergedPage(filters, q.after.Position)

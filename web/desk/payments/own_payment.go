@@ -17,7 +17,7 @@ func (v *page) ownPayment() error {
 	if err := v.FollowChanges(); err != nil {
 		return err
 	}
-	inv, t, err := v.ownSale()
+	inv, t, err := v.ownTerminalPayment()
 	if err != nil {
 		return err
 	}
@@ -39,10 +39,10 @@ func (v *page) ownPayment() error {
 	return v.Show(http.StatusOK, desk.OwnPaymentPage(page))
 }
 
-// ownSale returns the invoice in the path with its terminal. It refuses an invoice of the shop that is not of the
-// present day or not of a terminal of the account.
-func (v *page) ownSale() (*invoice.Invoice, merchant.Terminal, error) {
-	inv, err := v.ownInvoice()
+// ownTerminalPayment returns the invoice in the path with its terminal. It refuses an invoice of the shop that is not of
+// the present day or not of a terminal of the account.
+func (v *page) ownTerminalPayment() (*invoice.Invoice, merchant.Terminal, error) {
+	inv, err := v.shopInvoice()
 	if err != nil {
 		return nil, merchant.Terminal{}, err
 	}
@@ -51,7 +51,7 @@ func (v *page) ownSale() (*invoice.Invoice, merchant.Terminal, error) {
 		return nil, merchant.Terminal{}, err
 	}
 	for _, t := range terminals {
-		if v.salesToday(t).Selects(inv) {
+		if v.paymentsToday(t).Selects(inv) {
 			return inv, t, nil
 		}
 	}

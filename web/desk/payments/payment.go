@@ -20,15 +20,15 @@ func (v *page) payment() error {
 	if err := v.FollowChanges(); err != nil {
 		return err
 	}
-	inv, err := v.ownInvoice()
+	inv, err := v.shopInvoice()
 	if err != nil {
 		return err
 	}
 	return v.showPayment(http.StatusOK, inv, "")
 }
 
-// ownInvoice returns the invoice in the path, which must be the shop's.
-func (v *page) ownInvoice() (*invoice.Invoice, error) {
+// shopInvoice returns the invoice in the path, which must be the shop's.
+func (v *page) shopInvoice() (*invoice.Invoice, error) {
 	inv, err := v.Invoices.Invoice(v.Request().Context(), v.Param("id"))
 	if err == nil && inv.MerchantID != v.Shop.ID {
 		err = invoice.ErrNotFound

@@ -29,7 +29,7 @@ type refundFault struct {
 
 // refunding shows the page on which refunds of an invoice are prepared and recorded as sent.
 func (v *page) refunding() error {
-	inv, err := v.ownInvoice()
+	inv, err := v.shopInvoice()
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (v *page) seesCurrent(inv *invoice.Invoice) bool {
 
 // prepareRefund prepares a refund. Only an account that has confirmed its sign-in can give an address.
 func (v *page) prepareRefund() error {
-	inv, err := v.ownInvoice()
+	inv, err := v.shopInvoice()
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (v *page) refuseRefund(err error, inv *invoice.Invoice, fault refundFault) 
 
 // refuseStale shows the refunds of the present version of the invoice, because the form was loaded with an older version.
 func (v *page) refuseStale() error {
-	inv, err := v.ownInvoice()
+	inv, err := v.shopInvoice()
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (v *page) refuseStale() error {
 
 // changeRefund makes the change of a refund that the path names.
 func (v *page) changeRefund() error {
-	inv, err := v.ownInvoice()
+	inv, err := v.shopInvoice()
 	if err != nil {
 		return err
 	}

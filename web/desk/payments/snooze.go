@@ -60,7 +60,7 @@ func (v *page) invoiceSnooze(inv *invoice.Invoice) (desk.Snoozed, error) {
 
 // endSnooze ends the snooze of an invoice.
 func (v *page) endSnooze() error {
-	inv, err := v.ownInvoice()
+	inv, err := v.shopInvoice()
 	if err != nil {
 		return err
 	}

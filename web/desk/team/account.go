@@ -30,7 +30,7 @@ func (v *page) showAccount(status int, problem error) error {
 	switch p := v.Passkey(desk.Passkey{Action: v.Below("/account/passkey"), Create: true, Button: v.Text("desk.passkey.add")}); {
 	case v.Session.SteppedUp(v.Now()):
 		page.Passkey = p
-	case p.Action != "":
+	case v.Accounts.HasPasskeys():
 		page.Confirm = v.Below("/confirm") + "?next=" + url.QueryEscape(v.Below("/account"))
 	}
 	for _, s := range sessions {
@@ -109,7 +109,7 @@ func (v *page) endSessions() error {
 	return v.answerAccountChange(err, "ended")
 }
 
-// addPasskeyOptions returns the options of the browser's call that creates a passkey.
+// addPasskeyOptions sends the options of the browser's call that creates a passkey.
 func (v *page) addPasskeyOptions() error { return v.SendOptions(v.Accounts.OfferPasskey(v.Account)) }
 
 // addPasskey adds a passkey.

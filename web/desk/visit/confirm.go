@@ -92,7 +92,7 @@ func (v *Visit) confirmPassword() error {
 	return v.afterConfirming(v.Accounts.StepUpPassword(v.Request().Context(), v.Account, v.Session, v.FormValue(confirmPrefix+"password"), v.FormValue(confirmPrefix+"code")))
 }
 
-// confirmOptions returns the options of the browser's call that confirms the sign-in with a passkey.
+// confirmOptions sends the options of the browser's call that confirms the sign-in with a passkey.
 func (v *Visit) confirmOptions() error { return v.SendOptions(v.Accounts.OfferStepUp(v.Session)) }
 
 // confirmPasskey confirms the sign-in with a passkey.

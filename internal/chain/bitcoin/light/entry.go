@@ -39,6 +39,9 @@ type entry struct {
 // isTrusted reports whether enough groups announced e and it was fetched.
 func (e *entry) isTrusted() bool { return !e.seen.IsZero() && e.raw != nil }
 
+// isRelevant reports whether e has claims, see relevantTxs.
+func (e *entry) isRelevant() bool { return e.tx != nil }
+
 // hasher hashes scripts and outpoints to 64 bits, so that many fit in memory.
 type hasher struct{ seed maphash.Seed }
 

@@ -19,9 +19,14 @@ const (
 	// announcement.
 	relevantTTL = 14 * 24 * time.Hour
 
-	// Limits of the transactions that are kept although they may not be relevant. Those
-	// that too few groups have announced are charged to the first of these groups, so that
-	// no group can displace the transactions that others announced.
+	// announcementSaveInterval is the time since the previous announcement of a transaction
+	// after which the time of a new one is saved.
+	announcementSaveInterval = time.Hour
+
+	// Limits of the transactions that are kept although they may not be relevant: of all
+	// trusted transactions, and, for each group, of the untrusted ones. An untrusted
+	// transaction is charged to the group that announced it first, and its bytes to the group
+	// that delivered it, so that no group can displace the transactions that others announced.
 	maxTrusted, maxTrustedBytes     = 200_000, 64 << 20
 	maxUntrusted, maxUntrustedBytes = 5_000, 4 << 20
 	// maxTxBytes is more than nodes relay for one transaction.
@@ -39,14 +44,17 @@ type pool struct {
 	mu        sync.Mutex
 	entries   map[chainhash.Hash]*entry
 	trusted   queue
-	untrusted map[group]*queue // by the group that announced them first
+	untrusted map[group]*queue // by the group that announced them first, or that delivered them
 	watched   scripts
 	relevant  relevantTxs
-	unsaved   map[chainhash.Hash]bool // entries that differ from those in the store
+	// unsaved are the entries that differ from those in the store. save deletes those that the pool
+	// does not have.
+	unsaved map[chainhash.Hash]bool
 }
 
-// newPool returns a pool with the entries of the store. Its inputs are numbered above mark, so
-// that they are new to callers with marks of an earlier pool.
+// newPool returns a pool with the entries of the store. The mark is the number of the newest input of
+// an earlier pool, see relevantTxs. The inputs of this pool have higher numbers, so that they are new
+// to callers with marks of the earlier pool.
 func newPool(announcers int, store *store, mark uint64, now func() time.Time, wake func()) (*pool, error) {
 	p := &pool{
 		announcers: announcers, store: store, now: now, wake: wake,
@@ -74,8 +82,7 @@ func (p *pool) recordAnnouncement(id chainhash.Hash, by group) (fetch bool) {
 		p.entries[id] = e
 		p.charge(by, e, 0)
 	}
-	// The time of the last announcement is saved at most once an hour.
-	if e.last.Add(unmatchedTTL).Before(now) {
+	if e.last.Add(announcementSaveInterval).Before(now) {
 		p.markUnsaved(e)
 	}
 	e.last = now
@@ -86,7 +93,7 @@ func (p *pool) recordAnnouncement(id chainhash.Hash, by group) (fetch bool) {
 		// one operator alone cannot make that earlier.
 		if len(e.groups) >= p.announcers {
 			e.seen = now
-			p.settle(e)
+			p.promote(e)
 		}
 	}
 	return e.raw == nil
@@ -111,7 +118,7 @@ func (p *pool) storeDelivered(tx *wire.MsgTx, by group) error {
 	e.paysWatched = len(e.watchedOutputs) > 0
 	p.markUnsaved(e)
 	p.charge(by, e, len(e.raw))
-	p.settle(e)
+	p.promote(e)
 	return nil
 }
 
@@ -136,8 +143,8 @@ func (p *pool) trim(q *queue) {
 	}
 }
 
-// settle handles an entry that may have become trusted.
-func (p *pool) settle(e *entry) {
+// promote moves an entry that has become trusted to the trusted ones, and to the relevant ones if it has claims.
+func (p *pool) promote(e *entry) {
 	if !e.isTrusted() {
 		return
 	}
@@ -179,9 +186,9 @@ func (p *pool) takeConflicts(e *entry) {
 	}
 }
 
-// markUnsaved marks an entry to be saved.
+// markUnsaved marks an entry to be saved, if it is relevant or pays a watched destination.
 func (p *pool) markUnsaved(e *entry) {
-	if e.paysWatched || e.tx != nil {
+	if e.paysWatched || e.isRelevant() {
 		p.unsaved[e.id] = true
 	}
 }
@@ -206,7 +213,7 @@ func (p *pool) expire() error {
 		}
 	}
 	for _, e := range p.trusted.drop(maxTrusted, maxTrustedBytes, now.Add(-unmatchedTTL)) {
-		if e.tx == nil {
+		if !e.isRelevant() {
 			p.forget(e)
 		}
 	}
@@ -255,11 +262,11 @@ func (p *pool) restore(records []record) {
 		e := &entry{id: r.ID, groups: r.Groups, first: r.First, seen: r.Seen, last: r.Last, paysWatched: r.Payer}
 		tx, err := decode(r.Raw)
 		if err != nil || p.hasher.fill(e, tx) != nil {
-			p.unsaved[r.ID] = true // cannot be decoded
+			p.unsaved[r.ID] = true // cannot be decoded: save deletes it
 			continue
 		}
 		if e.isTrusted() && !p.relevant.addClaims(e) || len(e.groups) == 0 {
-			p.unsaved[r.ID] = true // not relevant any more
+			p.unsaved[r.ID] = true // not relevant any more: save deletes it
 			continue
 		}
 		p.entries[e.id] = e

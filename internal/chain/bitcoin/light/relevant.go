@@ -58,7 +58,7 @@ func (r *relevantTxs) addClaims(e *entry) bool {
 		if !e.paysWatched && r.claims[outpoint] == nil || slices.Contains(e.claimed, outpoint) {
 			continue
 		}
-		if e.tx == nil {
+		if !e.isRelevant() {
 			tx := bitcoin.NewTx(message)
 			e.tx, r.entries[e.id] = &tx, e
 			e.size = e.memory()
@@ -72,7 +72,7 @@ func (r *relevantTxs) addClaims(e *entry) bool {
 		}
 	}
 	r.charge(e, e.watchedOutputs)
-	return e.tx != nil
+	return e.isRelevant()
 }
 
 // drop removes an entry and its claims.
@@ -84,7 +84,7 @@ func (r *relevantTxs) drop(e *entry) {
 		}
 	}
 	delete(r.entries, e.id)
-	if e.tx != nil {
+	if e.isRelevant() {
 		r.inputs = slices.DeleteFunc(r.inputs, func(i input) bool { return i.spender == e })
 		r.removeFromAccounts(e)
 	}

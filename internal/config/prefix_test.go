@@ -9,7 +9,7 @@ import (
 	"chequer/internal/config"
 )
 
-func TestLoad_reads_networks(t *testing.T) {
+func TestLoad_reads_prefixes(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		value string
@@ -41,14 +41,14 @@ func TestLoad_reads_networks(t *testing.T) {
 	}
 }
 
-func TestLoad_refuses_networks(t *testing.T) {
+func TestLoad_refuses_prefixes(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{
 		"10.0.0.1/8":   `"10.0.0.1/8" has bits set after the first 8: write 10.0.0.0/8, or the address alone`,
 		"fd00::1/8":    `"fd00::1/8" has bits set after the first 8: write fd00::/8, or the address alone`,
-		"nonsense":     `"nonsense" is not a network like 10.0.0.0/8 or 127.0.0.1`,
-		"10.0.0.0/33":  `"10.0.0.0/33" is not a network like 10.0.0.0/8 or 127.0.0.1`,
-		"fe80::1%eth0": `"fe80::1%eth0" is not a network like 10.0.0.0/8 or 127.0.0.1`,
+		"nonsense":     `"nonsense" is not an IP network like 10.0.0.0/8 or 127.0.0.1`,
+		"10.0.0.0/33":  `"10.0.0.0/33" is not an IP network like 10.0.0.0/8 or 127.0.0.1`,
+		"fe80::1%eth0": `"fe80::1%eth0" is not an IP network like 10.0.0.0/8 or 127.0.0.1`,
 	} {
 		for _, name := range []string{"CHEQUER_TRUST_PROXY", "CHEQUER_CALLBACK_ALLOW"} {
 			_, err := config.Load([]string{name + "=" + value})

@@ -12,12 +12,12 @@ import (
 	"chequer/internal/app"
 )
 
-// TestOpen_page_updates_by_itself pays with another client while a page is open. The page must update
+// TestPage_updates_without_reload pays with another client while a page is open. The page must update
 // without a reload, also without its stream.
-func TestOpen_page_updates_by_itself(t *testing.T) {
+func TestPage_updates_without_reload(t *testing.T) {
 	program := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, program.url, program.key)
-	screen := screens[0]
+	screen := phoneScreen
 	t.Run("by_its_stream", func(t *testing.T) {
 		tab := open(t, screen)
 		id := idOf(tab.createInvoice(program.url, "12,50"))
