@@ -3,6 +3,7 @@ package report_test
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,12 +13,12 @@ import (
 
 // idleFill is a FillStorage without work that counts how often it is asked.
 type idleFill struct {
-	asked int
+	asked atomic.Int64
 	hints chan struct{}
 }
 
 func (i *idleFill) UnfilledDaySums(context.Context) ([]string, error) {
-	i.asked++
+	i.asked.Add(1)
 	return nil, nil
 }
 
@@ -33,11 +34,11 @@ func TestFiller_Run(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- report.NewFiller(storage, time.Minute, slog.New(slog.DiscardHandler)).Run(ctx) }()
-		want := func(n int, when string) {
+		want := func(n int64, when string) {
 			t.Helper()
 			synctest.Wait()
-			if storage.asked != n {
-				t.Errorf("%s: asked %d times, want %d", when, storage.asked, n)
+			if got := storage.asked.Load(); got != n {
+				t.Errorf("%s: asked %d times, want %d", when, got, n)
 			}
 		}
 		want(1, "at the start")

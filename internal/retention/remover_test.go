@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,13 +17,23 @@ import (
 
 // runs is a Storage whose runs take a number of transactions each. A negative number is a run that fails.
 type runs struct {
+	mu    sync.Mutex
 	left  map[string]int // transactions that are left, by merchant
 	calls []string
+}
+
+// called returns the calls of RemovePersonalData.
+func (r *runs) called() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.calls)
 }
 
 func (r *runs) RetentionShops(context.Context) ([]string, error) { return []string{"a", "b", "c"}, nil }
 
 func (r *runs) RemovePersonalData(_ context.Context, merchantID string, now time.Time) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.calls = append(r.calls, now.Format("05.0 ")+merchantID)
 	if r.left[merchantID] < 0 {
 		return false, errors.New("disk full")
@@ -43,11 +55,11 @@ func TestRemover_Run(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- r.Run(ctx) }()
 		time.Sleep(59 * time.Second)
-		if diff := cmp.Diff([]string{"00.0 a", "00.1 a", "00.2 a", "00.2 b", "00.2 c"}, storage.calls); diff != "" {
+		if diff := cmp.Diff([]string{"00.0 a", "00.1 a", "00.2 a", "00.2 b", "00.2 c"}, storage.called()); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
 		time.Sleep(2 * time.Second)
-		if got := len(storage.calls); got != 8 {
+		if got := len(storage.called()); got != 8 {
 			t.Errorf("%d calls after the interval, want 8", got)
 		}
 		stop()
