@@ -38,7 +38,7 @@ func Extractor(proxies []netip.Prefix) echo.IPExtractor {
 // UntrustedProxy reports whether a request came through a proxy that is not trusted, and returns its
 // address: a loopback or private address that sends headers that only proxies add.
 func UntrustedProxy(r *http.Request, proxies []netip.Prefix) (proxy netip.Addr, untrusted bool) {
-	if !slices.ContainsFunc(forwardingHeaders, func(name string) bool { return r.Header.Get(name) != "" }) {
+	if !isForwarded(r) {
 		return netip.Addr{}, false
 	}
 	peer, ok := parseAddr(r.RemoteAddr)
@@ -54,14 +54,13 @@ func Protected(r *http.Request, proxies []netip.Prefix, https bool) bool {
 		return r.TLS != nil
 	}
 	isTrusted := contains(proxies, peer)
-	isForwarded := slices.ContainsFunc(forwardingHeaders, func(name string) bool { return r.Header.Get(name) != "" })
 	protocols := r.Header.Values(echo.HeaderXForwardedProto)
 	switch {
 	case !peer.IsLoopback() && !isTrusted:
 		return false
 	case len(protocols) > 0:
 		return strings.EqualFold(protocols[len(protocols)-1], "https")
-	case isTrusted || isForwarded:
+	case isTrusted || isForwarded(r):
 		return https
 	}
 	return true
@@ -69,6 +68,11 @@ func Protected(r *http.Request, proxies []netip.Prefix, https bool) bool {
 
 // forwardingHeaders are the headers that only proxies add.
 var forwardingHeaders = []string{echo.HeaderXForwardedFor, "Forwarded", echo.HeaderXRealIP}
+
+// isForwarded reports whether a request has a header that only proxies add.
+func isForwarded(r *http.Request) bool {
+	return slices.ContainsFunc(forwardingHeaders, func(name string) bool { return r.Header.Get(name) != "" })
+}
 
 func contains(proxies []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(a) })

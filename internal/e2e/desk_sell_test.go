@@ -126,10 +126,8 @@ func TestDesk_copy(t *testing.T) {
 // settingsChangedMeanwhile is a step that ends with the page of payment settings that another change has replaced.
 func settingsChangedMeanwhile(b *tab, site *demoSite) {
 	b.t.Helper()
-	desk := newFirstRunDesk(site.t) // the settings of the other states do not change
-	owner := newDeskClient(site.t, desk.link, "Maren")
-	b.signInAs(owner)
-	b.visit(desk.url + deskShop + "/payment-settings")
+	owner := newOwner(b, site) // the settings of the other states do not change
+	b.visit(owner.url + deskShop + "/payment-settings")
 	save := func(minutes string) {
 		pairs := []string{}
 		owner.read(deskShop + "/payment-settings").Find("main form [name]").Each(func(_ int, s *goquery.Selection) {

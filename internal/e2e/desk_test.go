@@ -274,10 +274,16 @@ func signedIn(path string) func(*tab, *demoSite) {
 func atOwnDesk(path string) func(*tab, *demoSite) {
 	return func(b *tab, site *demoSite) {
 		b.t.Helper()
-		desk := newFirstRunDesk(site.t)
-		b.signInAs(newDeskClient(site.t, desk.link, "Maren"))
-		b.visit(desk.url + deskShop + path)
+		b.visit(newOwner(b, site).url + deskShop + path)
 	}
+}
+
+// newOwner signs the tab in as the only owner of a new server, whose shop has no wallets.
+func newOwner(b *tab, site *demoSite) *deskClient {
+	b.t.Helper()
+	owner := newDeskClient(site.t, newFirstRunDesk(site.t).link, "Maren")
+	b.signInAs(owner)
+	return owner
 }
 
 // atAllShops returns a step that visits a page of all shops, as an owner of the shop and of a new one.
@@ -305,10 +311,8 @@ func invited(b *tab, site *demoSite) {
 // ownMember visits the page of the account of a shop's only owner, as the owner sees it.
 func ownMember(b *tab, site *demoSite) {
 	b.t.Helper()
-	desk := newFirstRunDesk(site.t) // the shop of the other states gets more owners
-	owner := newDeskClient(site.t, desk.link, "Maren")
-	b.signInAs(owner)
-	b.visit(desk.url + owner.read(deskShop+"/accounts").Find(".rows a").First().AttrOr("href", ""))
+	owner := newOwner(b, site) // the shop of the other states gets more owners
+	b.visit(owner.url + owner.read(deskShop+"/accounts").Find(".rows a").First().AttrOr("href", ""))
 }
 
 // refusedAtDesk visits a page that the account's role does not allow.

@@ -14,14 +14,6 @@ const (
 	nestedAddress  = "37VucYSaXLCAsxYyAPfbSi9eh4iEcbShgf"
 )
 
-// newOwner signs the tab in as the owner of a new shop without wallets, and returns the address of its desk.
-func newOwner(b *tab, site *demoSite) string {
-	b.t.Helper()
-	desk := newFirstRunDesk(site.t)
-	b.signInAs(newDeskClient(site.t, desk.link, "Maren"))
-	return desk.url + deskShop
-}
-
 // enterWallet enters a wallet, and continues to its consequences.
 func (b *tab) enterWallet(shop, key, address string) {
 	b.t.Helper()
@@ -34,7 +26,7 @@ func (b *tab) enterWallet(shop, key, address string) {
 // withWallets visits the wallets of a shop in which one wallet was replaced.
 func withWallets(b *tab, site *demoSite) {
 	b.t.Helper()
-	shop := newOwner(b, site)
+	shop := newOwner(b, site).url + deskShop
 	for _, wallet := range [][2]string{{bitcoinKey, bitcoinAddress}, {nestedKey, nestedAddress}} {
 		b.enterWallet(shop, wallet[0], wallet[1])
 		b.send("#decide button")
@@ -47,7 +39,7 @@ func withWallets(b *tab, site *demoSite) {
 func addingWallet(key, address, selector string) func(*tab, *demoSite) {
 	return func(b *tab, site *demoSite) {
 		b.t.Helper()
-		b.enterWallet(newOwner(b, site), key, address)
+		b.enterWallet(newOwner(b, site).url+deskShop, key, address)
 		b.do(chromedp.WaitVisible(chromedp.CSS(selector)))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -121,10 +122,15 @@ func parseMetadata(raw json.RawMessage) (metadata []byte, orderID string, err er
 		OrderID scalar `json:"orderId"`
 	}
 	err = json.Unmarshal(raw, &known) // an error means that they have no order ID
-	if err != nil || merchant.CheckText(string(known.OrderID), maxOrderID) != nil || strings.ContainsRune(string(known.OrderID), 0) {
+	if err != nil || !isOrderID(string(known.OrderID)) {
 		known.OrderID = ""
 	}
 	return bytes.Clone(raw), string(known.OrderID), nil
+}
+
+// isOrderID reports whether an invoice can be found by a text as its order ID. PostgreSQL stores no zero byte.
+func isOrderID(text string) bool {
+	return merchant.CheckText(text, maxOrderID) == nil && utf8.ValidString(text) && !strings.ContainsRune(text, 0)
 }
 
 // expiration returns the time for which a request holds the price; 0 = the setting of the merchant.

@@ -8,9 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -172,7 +170,7 @@ func (p selection) filters() (filters []invoice.Filter) {
 	orderIDs, statuses := []string{""}, []invoice.Status{""}
 	if len(p.orderIDs) > 0 {
 		orderIDs = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(p.orderIDs))), func(id string) bool {
-			return id == "" || merchant.CheckText(id, maxOrderID) != nil || !utf8.ValidString(id) || strings.ContainsRune(id, 0) // no order ID is such a text
+			return id == "" || !isOrderID(id)
 		})
 	}
 	if len(p.statuses) > 0 {

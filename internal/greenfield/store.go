@@ -1,6 +1,7 @@
 package greenfield
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/big"
@@ -62,15 +63,22 @@ type store struct {
 // speedPolicy is the name that plug-ins know for the depth that payments need. This server decides the depth.
 const speedPolicy = "MediumSpeed"
 
+// settings returns a merchant with the payment settings that are in force.
+func (s *server) settings(ctx context.Context, merchantID string) (m merchant.Merchant, p merchant.PaymentSettings, err error) {
+	if m, err = s.Merchants.Merchant(ctx, merchantID); err != nil {
+		return m, p, err
+	}
+	if p, err = s.Overrides.Effective(m.Choices); err != nil {
+		return m, p, fmt.Errorf("payment settings of merchant %s: %w", m.ID, err)
+	}
+	return m, p, nil
+}
+
 // storeOf returns the store of a key.
 func (s *server) storeOf(c echo.Context, k merchant.Key) (store, error) {
-	m, err := s.Merchants.Merchant(c.Request().Context(), k.MerchantID)
+	m, settings, err := s.settings(c.Request().Context(), k.MerchantID)
 	if err != nil {
 		return store{}, err
-	}
-	settings, err := s.Overrides.Effective(m.Choices)
-	if err != nil {
-		return store{}, fmt.Errorf("payment settings of merchant %s: %w", m.ID, err)
 	}
 	shown := store{
 		ID: k.StoreID(), Name: m.Name, Website: s.BaseURL + m.Path(), DefaultCurrency: money.EUR.Code, SpeedPolicy: speedPolicy,
@@ -151,13 +159,9 @@ func (s *server) listLightningMethods(c echo.Context, _ merchant.Key) error {
 // offered returns the assets of the payment methods that new invoices of a key's store can have, in their order.
 func (s *server) offered(c echo.Context, k merchant.Key) ([]chain.Asset, error) {
 	ctx, mode := c.Request().Context(), invoice.Mode(k.Mode)
-	m, err := s.Merchants.Merchant(ctx, k.MerchantID)
+	_, settings, err := s.settings(ctx, k.MerchantID)
 	if err != nil {
 		return nil, err
-	}
-	settings, err := s.Overrides.Effective(m.Choices)
-	if err != nil {
-		return nil, fmt.Errorf("payment settings of merchant %s: %w", m.ID, err)
 	}
 	wallets, err := s.Merchants.Wallets(ctx, k.MerchantID, k.Mode)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 )
 
 // addDeliveries writes a delivery of each event for every endpoint that wants it, and of each message for every endpoint of
-// a plug-in; last is the position of the last event. It is part of the transaction that writes the events. An endpoint whose list of events
-// cannot be parsed gets every event. These deliveries wait until the row is repaired, and the change of the invoice
-// does not fail.
+// a plug-in; last is the position of the last event. It is part of the transaction that writes the events. An endpoint
+// whose list of events cannot be parsed gets every event. These deliveries wait until the row is repaired, and the change
+// of the invoice does not fail.
 func addDeliveries(ctx context.Context, q querier, recorded recordedEvents, last int64) error {
 	if len(recorded.events) == 0 {
 		return nil
@@ -56,16 +56,16 @@ func addDeliveries(ctx context.Context, q querier, recorded recordedEvents, last
 
 // addMessages writes a delivery of each message for every endpoint of a plug-in that wants it. A message takes a position in
 // the feed, although it is not part of the feed.
-func addMessages(ctx context.Context, q querier, h recordedEvents, endpoints []merchant.Endpoint) error {
+func addMessages(ctx context.Context, q querier, recorded recordedEvents, endpoints []merchant.Endpoint) error {
 	endpoints = slices.DeleteFunc(endpoints, func(e merchant.Endpoint) bool { return !e.Plugin })
-	if len(h.messages) == 0 || len(endpoints) == 0 {
+	if len(recorded.messages) == 0 || len(endpoints) == 0 {
 		return nil
 	}
-	last, err := takePositions(ctx, q, h.merchantID, len(h.messages))
+	last, err := takePositions(ctx, q, recorded.merchantID, len(recorded.messages))
 	if err != nil {
 		return err
 	}
-	for i, m := range h.messages {
+	for i, m := range recorded.messages {
 		for _, endpoint := range endpoints {
 			if !endpoint.Wants(m.Type) {
 				continue
@@ -73,7 +73,7 @@ func addMessages(ctx context.Context, q querier, h recordedEvents, endpoints []m
 			_, err := q.ExecContext(ctx, `
 				INSERT INTO deliveries (endpoint_id, position, event_id, type, invoice_id, body, state, tries, created_at, next_try_at)
 				VALUES ($1, $2, $3, $4, $5, $6, 'pending', 0, $7, $7)`,
-				endpoint.ID, last-int64(len(h.messages)-1-i), m.ID, m.Type, h.invoiceID, string(m.Body), m.CreatedAt.UnixMilli())
+				endpoint.ID, last-int64(len(recorded.messages)-1-i), m.ID, m.Type, recorded.invoiceID, string(m.Body), m.CreatedAt.UnixMilli())
 			if err != nil {
 				return fmt.Errorf("write delivery of %s: %w", m.Type, err)
 			}
