@@ -50,6 +50,21 @@ func TestPage_arrives_in_pieces(t *testing.T) {
 // frameTime is longer than the browser takes from one picture to the next.
 const frameTime = 17 * time.Millisecond
 
+// copyFlushed sends the header and everything that is read at once. The first text of an event stream may be
+// shorter than the buffer of the server.
+func copyFlushed(w http.ResponseWriter, body io.Reader) {
+	flusher := w.(http.Flusher)
+	flusher.Flush()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := body.Read(buf)
+		if _, writeErr := w.Write(buf[:n]); writeErr != nil || err != nil {
+			return
+		}
+		flusher.Flush()
+	}
+}
+
 // serveInPieces returns an address at which a page is delivered one tag or text at a time.
 func serveInPieces(t *testing.T, address string) string {
 	t.Helper()
@@ -81,7 +96,7 @@ func serveInPieces(t *testing.T, address string) string {
 		}
 		w.WriteHeader(resp.StatusCode)
 		if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
-			io.Copy(w, resp.Body)
+			copyFlushed(w, resp.Body)
 			return
 		}
 		body, err := io.ReadAll(resp.Body)
