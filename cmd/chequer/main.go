@@ -82,7 +82,7 @@ func root(environ []string) *cobra.Command {
 	}
 	c.CompletionOptions.HiddenDefaultCmd = true
 	c.PersistentPreRun = func(called *cobra.Command, _ []string) {
-		called.SetContext(audit.With(called.Context(), actorOf(called)))
+		called.SetContext(audit.WithActor(called.Context(), actorOf(called)))
 	}
 	s.AddHelp(c)
 	s.AddFlags(c)

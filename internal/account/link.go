@@ -66,7 +66,7 @@ func (s *Service) Recover(ctx context.Context, name string) (Link, error) {
 
 func (s *Service) newTicket(ctx context.Context, t Ticket, c audit.Change) (Link, error) {
 	token := newSecret(ticketSize)
-	t.Hash, t.ID, t.CreatedBy, t.CreatedAt = HashToken(token), "tkt_"+s.Token(12), audit.From(ctx).String(), s.Now()
+	t.Hash, t.ID, t.CreatedBy, t.CreatedAt = HashToken(token), "tkt_"+s.Token(12), audit.ActorOf(ctx).String(), s.Now()
 	t.ExpiresAt = t.CreatedAt.Add(lifetimes[t.Kind])
 	return Link{Ticket: t, Token: token}, operationError("create link", s.Storage.CreateTicket(ctx, t, c))
 }
@@ -162,7 +162,7 @@ func (s *Service) JoinPasskey(ctx context.Context, token, sealed string, respons
 
 // join writes the account of a link with its sign-in method, uses up the link and signs in.
 func (s *Service) join(ctx context.Context, token string, a Account, client Client, former string, add func(*SignIn)) (SignedIn, error) {
-	ctx = audit.With(ctx, actor(a, client, false))
+	ctx = audit.WithActor(ctx, actor(a, client, false))
 	var kind TicketKind
 	err := s.Storage.ChangeTeam(ctx, HashToken(token), func(t Ticket, accounts []Account) ([]Account, Outcome, error) {
 		if !t.Valid(s.Now()) || t.Kind == StartTicket && len(accounts) > 0 {

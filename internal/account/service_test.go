@@ -321,7 +321,7 @@ func TestChangeRoles_returns_the_error_of_the_change(t *testing.T) {
 func TestTeam(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	ctx := audit.With(t.Context(), audit.Actor{Kind: audit.Account, Name: "Maren"})
+	ctx := audit.WithActor(t.Context(), audit.Actor{Kind: audit.Account, Name: "Maren"})
 	owner, _ := d.owner()
 	manager := d.invite("Tove", account.Manager)
 	wantErr(t, "the last owner's role", d.ChangeRoles(ctx, owner.Account.ID, func(r map[string]account.Role) error { r["shop"] = account.Seller; return nil }), account.ErrLastOwner)

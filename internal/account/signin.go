@@ -165,7 +165,7 @@ func (s *Service) openSession(ctx context.Context, a Account, method Method, cli
 	}
 	c := accountChange(a, "session.created")
 	c.After = audit.Fields{"method": string(method), "browser": client.Browser}
-	err := s.Storage.CreateSession(audit.With(ctx, actor(a, client, false)), session, former, c)
+	err := s.Storage.CreateSession(audit.WithActor(ctx, actor(a, client, false)), session, former, c)
 	return SignedIn{Account: a, Session: session, Token: token}, operationError("create session", err)
 }
 

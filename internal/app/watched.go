@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"chequer/internal/chain"
+	"chequer/internal/format"
 	"chequer/internal/invoice"
 	"chequer/internal/networks"
 )
@@ -103,7 +104,7 @@ const ownCoin = "its own coin"
 func (u *unwatched) findings() (all []string) {
 	for _, network := range slices.Sorted(maps.Keys(u.counts)) {
 		for _, asset := range slices.Sorted(maps.Keys(u.counts[network])) {
-			count := chain.Plural(u.counts[network][asset], "open invoice")
+			count := format.Plural(u.counts[network][asset], "open invoice")
 			if asset == "" {
 				all = append(all, fmt.Sprintf("%s (%s)", network, count))
 			} else {

@@ -37,13 +37,13 @@ func (a Actor) String() string {
 
 type contextKey struct{}
 
-// With returns a context that carries the actor of the changes that are made with it.
-func With(ctx context.Context, a Actor) context.Context {
+// WithActor returns a context that carries the actor of the changes that are made with it.
+func WithActor(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, contextKey{}, a)
 }
 
-// From returns the actor of a context, which is the system if With was not called.
-func From(ctx context.Context) Actor {
+// ActorOf returns the actor of a context, which is the system if WithActor was not called.
+func ActorOf(ctx context.Context) Actor {
 	if a, ok := ctx.Value(contextKey{}).(Actor); ok {
 		return a
 	}

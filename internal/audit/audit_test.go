@@ -119,13 +119,13 @@ func TestDiff(t *testing.T) {
 
 func TestActor(t *testing.T) {
 	t.Parallel()
-	if got := audit.From(t.Context()); got.Kind != audit.System || got.String() != "system" {
+	if got := audit.ActorOf(t.Context()); got.Kind != audit.System || got.String() != "system" {
 		t.Errorf("without an actor: %+v", got)
 	}
 	for want, a := range map[string]audit.Actor{
 		"Maren": {Kind: audit.Account, Name: "Maren"}, "API key abc": {Kind: audit.Key, Name: "abc"}, "command key add": {Kind: audit.Command, Name: "key add"},
 	} {
-		if got := audit.From(audit.With(t.Context(), a)); got != a || got.String() != want {
+		if got := audit.ActorOf(audit.WithActor(t.Context(), a)); got != a || got.String() != want {
 			t.Errorf("got %v, want %s", got, want)
 		}
 	}

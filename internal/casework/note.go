@@ -53,7 +53,7 @@ func (s *Service) AddNote(ctx context.Context, merchantID, invoiceID, text strin
 	if err := cmp.Or(checkNotEmpty(text), merchant.CheckParagraph(text, MaxNote)); err != nil {
 		return &merchant.FieldError{Field: NoteField, Fault: err.Error()}
 	}
-	by := audit.From(ctx)
+	by := audit.ActorOf(ctx)
 	n := Note{ID: "note_" + s.Token(24), InvoiceID: invoiceID, MerchantID: merchantID, AuthorID: by.ID, Author: by.Name, At: s.Now(), Text: text}
 	if err := s.Storage.AddNote(ctx, n); err != nil {
 		return fmt.Errorf("add note: %w", err)
@@ -84,7 +84,7 @@ func (s *Service) Note(ctx context.Context, merchantID, invoiceID, id string) (N
 // RemoveNote removes a note. The error is ErrAuthor if another account wrote it and the caller may not remove the notes of
 // other accounts, and merchant.ErrNotFound if there is no such note.
 func (s *Service) RemoveNote(ctx context.Context, n Note, mayRemoveOthers bool) error {
-	if !mayRemoveOthers && n.AuthorID != audit.From(ctx).ID {
+	if !mayRemoveOthers && n.AuthorID != audit.ActorOf(ctx).ID {
 		return ErrAuthor
 	}
 	if err := s.Storage.RemoveNote(ctx, n); err != nil {

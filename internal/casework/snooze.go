@@ -38,7 +38,7 @@ func (s *Service) Snooze(ctx context.Context, inv *invoice.Invoice, days int) er
 	if !slices.Contains(SnoozeDays, days) {
 		return ErrDays
 	}
-	z := Snooze{InvoiceID: inv.ID, MerchantID: inv.MerchantID, Mode: inv.Mode, Until: s.Now().Add(time.Duration(days) * 24 * time.Hour), By: audit.From(ctx).Name}
+	z := Snooze{InvoiceID: inv.ID, MerchantID: inv.MerchantID, Mode: inv.Mode, Until: s.Now().Add(time.Duration(days) * 24 * time.Hour), By: audit.ActorOf(ctx).Name}
 	if err := s.Storage.Snooze(ctx, z, inv.Version); err != nil {
 		return fmt.Errorf("snooze case: %w", err)
 	}

@@ -46,12 +46,3 @@ func TestAttempts(t *testing.T) {
 		})
 	}
 }
-
-func TestGrouped_separates_thousands(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 870_123: "870,123", 12_345_678: "12,345,678"} {
-		if got := chain.Grouped(n); got != want {
-			t.Errorf("Grouped(%d) = %s, want %s", n, got, want)
-		}
-	}
-}

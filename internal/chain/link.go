@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"chequer/internal/format"
 	"chequer/internal/money"
 )
 
@@ -40,7 +41,7 @@ func (a Asset) bitcoinLink(address string, due money.Amount, label string) Link 
 	query := "?amount=" + due.String()
 	encoded := ""
 	for _, r := range label {
-		next := percentEncode(string(r))
+		next := format.PercentEncode(string(r))
 		if len(encoded)+len(next) > maxLabel {
 			break
 		}
@@ -107,24 +108,4 @@ func isBech32(address string) bool {
 		return true
 	}
 	return false
-}
-
-// percentEncode encodes all characters except the unreserved characters of RFC 3986, section 2.3.
-// url.QueryEscape is not used, because it writes a space as a plus, which wallets show.
-func percentEncode(text string) string {
-	const hexDigits = "0123456789ABCDEF"
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9',
-			c == '-', c == '.', c == '_', c == '~':
-			b.WriteByte(c)
-		default:
-			b.WriteByte('%')
-			b.WriteByte(hexDigits[c>>4])
-			b.WriteByte(hexDigits[c&15])
-		}
-	}
-	return b.String()
 }

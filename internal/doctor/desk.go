@@ -6,6 +6,7 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/audit"
+	"chequer/internal/format"
 )
 
 // AuditLog is the record of changes.
@@ -19,7 +20,7 @@ type AuditLog interface {
 func (e *examination) examineAuditLog(ctx context.Context) error {
 	head, err := e.Storage.VerifyAuditLog(ctx)
 	if _, isBroken := errors.AsType[*audit.BrokenError](err); isBroken {
-		e.fail("audit log", "%s: a person changed the database, or this is an older copy of it", oneLine(err))
+		e.fail("audit log", "%s: a person changed the database, or this is an older copy of it", format.OneLine(err.Error(), maxFault))
 		return nil
 	}
 	if err == nil {

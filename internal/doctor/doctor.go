@@ -7,13 +7,13 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"chequer/internal/account"
 	"chequer/internal/chain"
 	"chequer/internal/config"
 	"chequer/internal/datadir"
+	"chequer/internal/format"
 	"chequer/internal/guard"
 	"chequer/internal/invoice"
 	"chequer/internal/keys"
@@ -22,6 +22,9 @@ import (
 	"chequer/internal/readiness"
 	"chequer/internal/sale"
 )
+
+// maxFault bounds the length of a displayed error, in characters.
+const maxFault = 500
 
 // Level is the severity of a finding.
 type Level string
@@ -112,7 +115,7 @@ func (e *examination) fail(subject, format string, args ...any) {
 func Examine(ctx context.Context, c Config) ([]Finding, error) {
 	e := &examination{Config: c}
 	if err := e.Storage.Ready(ctx); err != nil {
-		e.fail("storage", "%s accepts no writes, so no invoice can be created: %s", datadir.Place(e.Settings), oneLine(err))
+		e.fail("storage", "%s accepts no writes, so no invoice can be created: %s", datadir.Place(e.Settings), format.OneLine(err.Error(), maxFault))
 	} else {
 		e.ok("storage", "%s accepts writes, and the master key is correct", datadir.Place(e.Settings))
 	}
@@ -199,7 +202,7 @@ func (s *shopExamination) examine(ctx context.Context, all []networks.Network) e
 // ExamineUnopened returns the findings when the storage cannot be opened, for the given reason.
 func ExamineUnopened(settings config.Config, reason error) []Finding {
 	e := &examination{Config: Config{Settings: settings}}
-	e.fail("storage", "%s", oneLine(reason))
+	e.fail("storage", "%s", format.OneLine(reason.Error(), maxFault))
 	e.examineSpace()
 	return e.found
 }
@@ -239,6 +242,3 @@ func (e *shopExamination) examineKeys(ctx context.Context) error {
 	}
 	return nil
 }
-
-// oneLine returns the text of an error on one line.
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

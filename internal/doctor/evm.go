@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"chequer/internal/chain"
+	"chequer/internal/format"
 	"chequer/internal/networks"
 )
 
@@ -22,7 +22,7 @@ func (e *examination) examineEVM(n networks.Network, subject string) {
 		e.warn(subject+"endpoints", "%s", message)
 	}
 	for _, r := range evm.Reports() {
-		level, message := LevelOK, fmt.Sprintf("at block %s, answered in %s", chain.Grouped(r.Height), r.Latency.Round(time.Millisecond))
+		level, message := LevelOK, fmt.Sprintf("at block %s, answered in %s", format.Grouped(r.Height), r.Latency.Round(time.Millisecond))
 		if r.Fault != "" {
 			level, message = LevelWarn, r.Fault
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"chequer/internal/chain"
+	"chequer/internal/format"
 	"chequer/internal/merchant"
 	"chequer/internal/networks"
 	"chequer/internal/readiness"
@@ -71,11 +71,11 @@ func (e *examination) notScanned(isRunning bool) string {
 func (e *examination) reportHealth(h readiness.Network, subject string) {
 	scanned := "not scanned yet"
 	if h.ScannedAgo != nil {
-		scanned = "scanned to block " + chain.Grouped(h.Tip) + ", " + (time.Duration(*h.ScannedAgo) * time.Second).String() + " ago"
+		scanned = "scanned to block " + format.Grouped(h.Tip) + ", " + (time.Duration(*h.ScannedAgo) * time.Second).String() + " ago"
 	}
 	source := h.Source
 	if h.Peers > 0 {
-		source += ", " + chain.Plural(h.Peers, "peer")
+		source += ", " + format.Plural(h.Peers, "peer")
 	}
 	if !h.Reached {
 		scanned += ", so its payment methods are not offered now"

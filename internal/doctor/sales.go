@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"chequer/internal/chain"
+	"chequer/internal/format"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 )
@@ -19,7 +19,7 @@ func (e *shopExamination) examineSales(ctx context.Context) error {
 		return countErr
 	case errors.Is(err, merchant.ErrNotFound):
 		if waiting := counts[invoice.SaleWaiting] + counts[invoice.SaleSending]; waiting > 0 {
-			e.warn(e.about("selling for euro"), "%s waiting, and there is no exchange account: chequer sale add", chain.Plural(waiting, "sale"))
+			e.warn(e.about("selling for euro"), "%s waiting, and there is no exchange account: chequer sale add", format.Plural(waiting, "sale"))
 		}
 		return nil
 	case err != nil:
@@ -30,7 +30,7 @@ func (e *shopExamination) examineSales(ctx context.Context) error {
 	case a.Active && e.Settings.Worthless():
 		e.warn(subject, "nothing is sold while a test network is switched on: its coins have no value")
 	case a.Active:
-		e.ok(subject, "on, %s waiting", chain.Plural(counts[invoice.SaleWaiting]+counts[invoice.SaleSending], "sale"))
+		e.ok(subject, "on, %s waiting", format.Plural(counts[invoice.SaleWaiting]+counts[invoice.SaleSending], "sale"))
 	default:
 		e.warn(subject, "off: nothing is sold before chequer sale on")
 	}
@@ -38,7 +38,7 @@ func (e *shopExamination) examineSales(ctx context.Context) error {
 		e.warn(subject, "%v", err)
 	}
 	if n := counts[invoice.SaleFailed]; n > 0 {
-		e.warn(subject, "%s failed, which you must decide about: chequer sale list --state failed", chain.Plural(n, "sale"))
+		e.warn(subject, "%s failed, which you must decide about: chequer sale list --state failed", format.Plural(n, "sale"))
 	}
 	return nil
 }

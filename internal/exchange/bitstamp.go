@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"chequer/internal/format"
 	"chequer/internal/money"
 )
 
@@ -220,7 +221,7 @@ func (b *Bitstamp) Place(ctx context.Context, a Account, o Order) (ref string, e
 	if placed.ID == "" {
 		return "", fmt.Errorf("%w that names the order", ErrNoAnswer)
 	}
-	return printable(placed.ID.String()), nil
+	return format.OneLine(placed.ID.String(), maxMessage), nil
 }
 
 // Find implements Exchange. See "Order status": it returns orders that are open or were closed
@@ -251,7 +252,7 @@ func (b *Bitstamp) Find(ctx context.Context, a Account, o Order, ref string) (Ou
 	}
 	for _, order := range transactions {
 		if order.OrderID == o.ID {
-			return Outcome{Ref: printable(order.ID.String()), Open: true, Sold: money.Zero(o.Amount.Currency()), Euro: money.Zero(Euro), Fee: money.Zero(Euro)}, nil
+			return Outcome{Ref: format.OneLine(order.ID.String(), maxMessage), Open: true, Sold: money.Zero(o.Amount.Currency()), Euro: money.Zero(Euro), Fee: money.Zero(Euro)}, nil
 		}
 	}
 	return Outcome{}, err
@@ -269,7 +270,7 @@ func (o Order) parseBitstamp(answer []byte) (Outcome, error) {
 	if err := decode(answer, &found); err != nil {
 		return Outcome{}, err
 	}
-	out := Outcome{Ref: printable(found.ID.String()), Sold: money.Zero(o.Amount.Currency()), Euro: money.Zero(Euro), Fee: money.Zero(Euro)}
+	out := Outcome{Ref: format.OneLine(found.ID.String(), maxMessage), Sold: money.Zero(o.Amount.Currency()), Euro: money.Zero(Euro), Fee: money.Zero(Euro)}
 	for _, t := range found.Transactions {
 		for _, f := range []struct {
 			name     string
@@ -391,7 +392,7 @@ func bitstampError(r response) error {
 	if r.status < 300 && !isReported {
 		return nil
 	}
-	message := printable(strings.TrimSpace(strings.Join([]string{f.Code, f.ResponseCode, f.Explanation, string(f.Reason), string(f.Error)}, " ")))
+	message := format.OneLine(strings.Join([]string{f.Code, f.ResponseCode, f.Explanation, string(f.Reason), string(f.Error)}, " "), maxMessage)
 	const nameExists = "400.019" // an order with the same name exists
 	if r.status >= 500 || strings.HasPrefix(f.ResponseCode, "500.") || f.ResponseCode == nameExists || !isReported {
 		if r.status == http.StatusTooManyRequests {

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"chequer/internal/guard"
 	"chequer/internal/money"
@@ -23,7 +22,7 @@ const (
 	callTimeout = 10 * time.Second
 	// maxBody bounds the size of an answer, in bytes. A longer answer is an error.
 	maxBody = 1 << 20
-	// maxMessage bounds the stored length of an exchange's texts, in bytes.
+	// maxMessage bounds the stored length of an exchange's texts, in characters.
 	maxMessage = 200
 	// maxDigits bounds the digits of an amount before the decimal point, so that sums of such
 	// amounts can be stored and read. No coin needs as many.
@@ -181,17 +180,4 @@ func (o Order) check(out Outcome) error {
 		return fmt.Errorf("%w: it sold %s for %s EUR", ErrContradiction, out.Sold, out.Euro)
 	}
 	return nil
-}
-
-// printable returns a text of an exchange in a form that logs and databases can store.
-func printable(text string) string {
-	if len(text) > maxMessage {
-		text = text[:maxMessage]
-	}
-	return strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || r < ' ' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, text)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"chequer/internal/format"
 	"chequer/internal/money"
 )
 
@@ -79,7 +80,7 @@ func (k *Kraken) Examine(ctx context.Context, a Account) (Scope, error) {
 		case slices.Contains(krakenWithdrawals, p):
 			s.Withdraw = append(s.Withdraw, p)
 		case !slices.Contains(krakenRequired, p) && !slices.Contains(krakenHarmless, p):
-			s.Unknown = append(s.Unknown, printable(p))
+			s.Unknown = append(s.Unknown, format.OneLine(p, maxMessage))
 		}
 	}
 	return s, nil
@@ -204,7 +205,7 @@ func (k *Kraken) holdings(ctx context.Context, coin string) (map[string]bool, er
 	}
 	base := assets[pair.Base].Altname
 	if base == "" {
-		return nil, fmt.Errorf("%w about the asset %s", ErrNoAnswer, printable(pair.Base))
+		return nil, fmt.Errorf("%w about the asset %s", ErrNoAnswer, format.OneLine(pair.Base, maxMessage))
 	}
 	names := map[string]bool{pair.Base: true}
 	for name, asset := range assets {
@@ -235,7 +236,7 @@ func (k *Kraken) Place(ctx context.Context, a Account, o Order) (ref string, err
 	if len(placed.Txid) != 1 || placed.Txid[0] == "" {
 		return "", fmt.Errorf("%w that names the order", ErrNoAnswer)
 	}
-	return printable(placed.Txid[0]), nil
+	return format.OneLine(placed.Txid[0], maxMessage), nil
 }
 
 const (

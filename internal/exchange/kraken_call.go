@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"chequer/internal/format"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -74,7 +75,7 @@ func krakenResult(r response, target any) error {
 		if strings.HasPrefix(text, "W") {
 			continue // a warning with a result
 		}
-		return krakenError(printable(text))
+		return krakenError(format.OneLine(text, maxMessage))
 	}
 	if len(answer.Result) == 0 || string(answer.Result) == "null" {
 		return fmt.Errorf("%w: neither an error nor a result", ErrNoAnswer)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"chequer/internal/format"
 	"chequer/internal/money"
 )
 
@@ -62,17 +63,17 @@ func (k *Kraken) Find(ctx context.Context, a Account, o Order, ref string) (Outc
 		switch {
 		case order.ID != o.ID:
 		case ownRef != "":
-			return Outcome{}, fmt.Errorf("%w: both %s and %s have its name", ErrAmbiguous, printable(ownRef), printable(ref))
+			return Outcome{}, fmt.Errorf("%w: both %s and %s have its name", ErrAmbiguous, format.OneLine(ownRef, maxMessage), format.OneLine(ref, maxMessage))
 		default:
 			ownRef = ref
 		}
 	}
 	if ownRef != "" {
-		return o.parseKraken(printable(ownRef), orders[ownRef])
+		return o.parseKraken(format.OneLine(ownRef, maxMessage), orders[ownRef])
 	}
 	for ref, order := range orders {
 		if order.ID == "" && o.mayBe(order) {
-			return Outcome{}, fmt.Errorf("%w: %s", ErrAmbiguous, printable(ref))
+			return Outcome{}, fmt.Errorf("%w: %s", ErrAmbiguous, format.OneLine(ref, maxMessage))
 		}
 	}
 	return Outcome{}, ErrNotFound

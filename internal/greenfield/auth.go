@@ -38,7 +38,7 @@ func (s *server) authorized(handle handler, scopes ...merchant.Scope) echo.Handl
 		if err := s.authorize(c, key, scopes); err != nil {
 			return err
 		}
-		ctx := audit.With(c.Request().Context(), key.Actor(c.RealIP()))
+		ctx := audit.WithActor(c.Request().Context(), key.Actor(c.RealIP()))
 		if err := s.Merchants.UseKey(ctx, key); err != nil {
 			s.Log.Warn("use of API key not recorded", "error", err)
 		}

@@ -46,7 +46,7 @@ func (e *Evaluation) ReportedPayments() (list []Payment, omitted int) {
 func (e *Evaluation) Remaining(m Method) money.Amount { return e.inv.remaining(m, e.ledger) }
 
 // MayRequote reports whether an actor may ask for a new quote; see Invoice.MayRequote.
-func (e *Evaluation) MayRequote(by Actor, now time.Time) bool {
+func (e *Evaluation) MayRequote(by Decider, now time.Time) bool {
 	return e.inv.mayRequote(e.state, e.ledger.late, by, now)
 }
 

@@ -11,14 +11,14 @@ import (
 	"chequer/internal/money"
 )
 
-// Actor is the actor that decides about an invoice.
-type Actor string
+// Decider is the actor that decides about an invoice.
+type Decider string
 
 const (
 	// Shopper is the actor that has the address of the invoice's page.
-	Shopper Actor = "shopper"
+	Shopper Decider = "shopper"
 	// Merchant is the merchant that made the invoice.
-	Merchant Actor = "merchant"
+	Merchant Decider = "merchant"
 )
 
 // maxQuotes bounds the size of an invoice.
@@ -29,7 +29,7 @@ const maxQuotes = 100
 // adds a quote. It leaves out methods that cannot carry the remainder, have no rate now, or whose
 // network is not reached.
 // The errors are ErrNotFound, ErrState, ErrTooLittle, ErrUnwatched, ErrUnreached and *NoRateError.
-func (s *Service) Requote(ctx context.Context, id string, actor Actor, seen int) (*Invoice, error) {
+func (s *Service) Requote(ctx context.Context, id string, actor Decider, seen int) (*Invoice, error) {
 	progress, err := s.storage.Progress(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("requote: %w", err)
@@ -52,14 +52,14 @@ func (s *Service) Requote(ctx context.Context, id string, actor Actor, seen int)
 // expiry, and the shopper within RequoteWindow of it if the terms allow late payments. MayRequote returns
 // false while the payments cover the price, while a late transfer waits for the merchant's decision, or if a part
 // of the price was refunded.
-func (inv *Invoice) MayRequote(actor Actor, now time.Time) bool {
+func (inv *Invoice) MayRequote(actor Decider, now time.Time) bool {
 	l := inv.ledger()
 	return inv.mayRequote(inv.evaluate(l), l.late, actor, now)
 }
 
 // mayRequote is MayRequote for a state that is computed already. late is true if a late transfer waits
 // for the merchant's decision.
-func (inv *Invoice) mayRequote(state State, late bool, actor Actor, now time.Time) bool {
+func (inv *Invoice) mayRequote(state State, late bool, actor Decider, now time.Time) bool {
 	if state.Status == Declined || state.Due.IsZero() || late || len(inv.Quotes) >= maxQuotes {
 		return false
 	}

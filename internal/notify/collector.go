@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
+	"chequer/internal/format"
 	"chequer/internal/invoice"
 	"chequer/internal/locale"
 	"chequer/internal/money"
@@ -223,23 +223,8 @@ const maxOrder = 60
 
 // nameOf returns the order of an invoice on one line, or its reference.
 func (c *Collector) nameOf(s invoice.Summary) string {
-	if order := oneLine(s.OrderID, maxOrder); order != "" {
+	if order := format.OneLine(s.OrderID, maxOrder); order != "" {
 		return c.words.Text("desk.notify.order", "Order", order)
 	}
 	return c.words.Text("desk.notify.payment", "Reference", s.Reference)
-}
-
-// oneLine returns the beginning of a text without line breaks, control characters and repeated spaces.
-func oneLine(text string, maximum int) string {
-	text = strings.Map(func(r rune) rune {
-		if isControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
-	runes := []rune(strings.Join(strings.Fields(text), " "))
-	if len(runes) > maximum {
-		return string(runes[:maximum-1]) + "…"
-	}
-	return string(runes)
 }

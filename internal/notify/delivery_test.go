@@ -132,8 +132,8 @@ func TestSend_gives_up_after_a_day(t *testing.T) {
 		}
 		f.wantStates("mail sold failed dial")
 		messages, err := f.storage.Messages(t.Context(), f.owner.ID, 1)
-		if err != nil || messages[0].Tries < 8 || messages[0].Tries > 15 {
-			t.Errorf("got %d tries in a day, error %v", messages[0].Tries, err)
+		if err != nil || messages[0].Attempts < 8 || messages[0].Attempts > 15 {
+			t.Errorf("got %d tries in a day, error %v", messages[0].Attempts, err)
 		}
 	})
 }
@@ -415,7 +415,7 @@ func TestCollect_skips_settings_that_cannot_be_read(t *testing.T) {
 			}
 		}
 		messages, err := f.storage.Messages(t.Context(), jonas.ID, 10)
-		if err != nil || len(messages) != 1 || messages[0].State != notify.Pending || messages[0].Tries != 0 || messages[0].Fault != "" {
+		if err != nil || len(messages) != 1 || messages[0].State != notify.Pending || messages[0].Attempts != 0 || messages[0].Fault != "" {
 			t.Errorf("messages of the other account: %+v, error %v, want one that waits", messages, err)
 		}
 	})

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"chequer/internal/format"
 	"context"
 	"errors"
 	"time"
@@ -53,7 +54,7 @@ func (c *Collector) faultEntries(f Fault, s Subscriber) (entries []Entry) {
 		for _, channel := range s.channels(shop, Broken) {
 			if !reported[channel] {
 				reported[channel] = true
-				item := Item{MerchantID: f.MerchantID, Text: oneLine(f.Text, maxFaultText), Path: "/" + shop + "/health"}
+				item := Item{MerchantID: f.MerchantID, Text: format.OneLine(f.Text, maxFaultText), Path: "/" + shop + "/health"}
 				entries = append(entries, Entry{AccountID: s.Account.ID, Channel: channel, Kind: Broken, DueAt: dueAt(s.Settings, Broken, c.now()), Item: item})
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"chequer/internal/format"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
 )
@@ -40,7 +41,7 @@ func (w writer) letter(ctx context.Context, m Message) (letter, error) {
 	}
 	names := map[string]string{}
 	for _, shop := range all {
-		names[shop.ID] = oneLine(shop.Name, maxShop)
+		names[shop.ID] = format.OneLine(shop.Name, maxShop)
 	}
 	var ids []string
 	for _, i := range m.Items {

@@ -39,7 +39,7 @@ type Message struct {
 	State      State
 	Items      []Item // at most MaxItems
 	More       int    // number of items beyond Items
-	Tries      int
+	Attempts   int
 	Fault      string // of the last attempt
 	CreatedAt  time.Time
 	FirstTryAt time.Time // zero before the first attempt

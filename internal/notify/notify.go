@@ -1,16 +1,15 @@
-// Package notify informs the accounts of the desk of what happened in their shops: a payment, a case that needs
-// a decision, a fault, the sums of a day. It writes messages to an outbox and sends them by e-mail and by push.
+// Package notify sends notifications to the accounts of the desk: about payments, cases that need a decision,
+// faults, and the sums of a day. It writes messages to an outbox and sends them by e-mail and by push.
 //
 // A message of an invoice is not written in the transaction that changes the invoice. The feed of events
 // already records every change in that transaction, and a reader that sees a position of the feed has seen
 // all lower ones. So the Collector follows the feed of each shop with a cursor, and moves the cursor in the
-// transaction that writes the messages: each event is reported once, also by several processes and after a crash.
-// So a settlement writes nothing for notifications, never waits for the row of a message, and is not undone by
-// an error of a notification.
+// transaction that writes the messages. Each event is reported once, even if several processes run or one of them
+// crashes. A settlement therefore writes nothing for notifications, never waits for the row of a message, and is
+// not undone by an error of a notification.
 //
-// A message is sent at least once. A process that ends between the answer of the mail server and the
-// record of it has left a claim, and another attempt follows when the claim has expired. The header
-// Message-ID of both copies is the same.
+// A message is sent at least once. If a process ends after the mail server has accepted a message and before it
+// records this, its claim expires and the message is sent again. The header Message-ID of both copies is the same.
 package notify
 
 import (
@@ -56,6 +55,11 @@ const (
 	Push Channel = "push"
 )
 
+// Label returns the key of the channel's name as a label.
+func (c Channel) Label() string { return labels[c] }
+
+var labels = map[Channel]string{Mail: "desk.notifications.mail", Push: "desk.notifications.push"}
+
 // Channels are all channels.
 var Channels = []Channel{Mail, Push}
 
@@ -65,7 +69,7 @@ type Choice struct {
 	Channel Channel
 }
 
-// Valid reports whether the kind and the channel exist.
+// Valid reports whether an account can choose the kind, and whether the channel exists.
 func (c Choice) Valid() bool {
 	return slices.Contains(Kinds, c.Kind) && slices.Contains(Channels, c.Channel)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"chequer/internal/account"
+	"chequer/internal/format"
 	"chequer/internal/guard"
 	"chequer/internal/locale"
 	"chequer/internal/logonce"
@@ -160,8 +161,8 @@ func (w *Worker) attempt(ctx context.Context, c Claim) {
 	}
 	switch {
 	case o.State == Failed:
-		w.Log.Error("notification given up", "message", c.ID, "channel", string(c.Channel), "kind", string(c.Kind), "tries", c.Tries+1, "fault", o.Fault)
-	case o.Fault != "" && c.Tries == 0:
+		w.Log.Error("notification given up", "message", c.ID, "channel", string(c.Channel), "kind", string(c.Kind), "attempts", c.Attempts+1, "fault", o.Fault)
+	case o.Fault != "" && c.Attempts == 0:
 		w.Log.Warn("notification not sent yet", "message", c.ID, "channel", string(c.Channel), "kind", string(c.Kind), "fault", o.Fault, "next_try_at", o.NextTryAt)
 	}
 }
@@ -260,7 +261,7 @@ func outcome(c Claim, err error, at, now time.Time) Outcome {
 	if err == nil {
 		return Outcome{State: Sent, At: at}
 	}
-	o := Outcome{State: Failed, At: at, Fault: oneLine(err.Error(), maxStoredFault)}
+	o := Outcome{State: Failed, At: at, Fault: format.OneLine(err.Error(), maxStoredFault)}
 	if _, ended := errors.AsType[permanent](err); ended || c.Kind == Test {
 		return o
 	}

@@ -144,7 +144,7 @@ func (t *Table) record(f *feed, tickers []Ticker, err error) {
 	switch {
 	case f.silent:
 		if first || !wasSilent {
-			t.Log.Warn("rate source does not answer", "source", name, "error", oneLine(err))
+			t.Log.Warn("rate source does not answer", "source", name, "error", faultText(err))
 		}
 		return
 	case first || wasSilent:

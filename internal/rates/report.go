@@ -1,13 +1,14 @@
 package rates
 
 import (
+	"chequer/internal/format"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 )
 
-// maxFault bounds the length of a displayed error, in bytes.
+// maxFault bounds the length of a displayed error, in characters.
 const maxFault = 300
 
 // Report is the state of the sources and the resulting prices.
@@ -66,7 +67,7 @@ func (t *Table) Report() Report {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for _, f := range t.feeds {
-		s := SourceReport{Name: f.source.Name(), AttemptedAt: f.triedAt, ReceivedAt: f.answeredAt, Fault: oneLine(f.err), Quotations: quotations[f.source.Name()]}
+		s := SourceReport{Name: f.source.Name(), AttemptedAt: f.triedAt, ReceivedAt: f.answeredAt, Fault: faultText(f.err), Quotations: quotations[f.source.Name()]}
 		if !s.ReceivedAt.IsZero() {
 			s.Age = v.at.Sub(s.ReceivedAt)
 		}
@@ -86,14 +87,10 @@ func (v View) pairs() []string {
 	return slices.Sorted(slices.Values(pairs))
 }
 
-// oneLine returns an error as one line of bounded length.
-func oneLine(err error) string {
+// faultText returns an error as one line. The texts of joined errors are separated by semicolons.
+func faultText(err error) string {
 	if err == nil {
 		return ""
 	}
-	text := strings.ReplaceAll(err.Error(), "\n", "; ")
-	if len(text) > maxFault {
-		text = strings.ToValidUTF8(text[:maxFault], "") + "…"
-	}
-	return text
+	return format.OneLine(strings.ReplaceAll(err.Error(), "\n", "; "), maxFault)
 }

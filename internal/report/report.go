@@ -14,7 +14,7 @@ import (
 type Report struct {
 	Period   Period
 	Previous Period
-	By       By
+	By       Grouping
 	// Zones are the time zones of the days that were summed: one in a report of one merchant.
 	Zones []*time.Location
 	// Totals has one entry for each currency with paid invoices in one of the periods, the one with the
@@ -39,7 +39,7 @@ type Bar struct {
 
 // Group is the sum of the invoices with a value of the property.
 type Group struct {
-	Value    string // see By.Value
+	Value    string // see Grouping.Value
 	Total    Sum
 	Previous Sum
 }
@@ -49,7 +49,7 @@ type Group struct {
 const maxDayBars = 92
 
 // newReport returns the report of the sums of two periods.
-func newReport(p, previous Period, by By, current, before []DaySum) Report {
+func newReport(p, previous Period, by Grouping, current, before []DaySum) Report {
 	r := Report{Period: p, Previous: previous, By: by}
 	type grouped struct{ total, previous map[string]Sum }
 	all, groups := map[money.Currency]*Totals{}, map[money.Currency]grouped{}

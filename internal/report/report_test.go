@@ -57,7 +57,7 @@ func TestReport(t *testing.T) {
 		daySum(today-9, 1, 1, money.EUR, "BTC", tips),    // in neither
 	}})
 	p := report.LastDays(2, today)
-	text := func(by report.By) string {
+	text := func(by report.Grouping) string {
 		r, err := s.Report(t.Context(), "shop", invoice.Live, p, p.Previous(today), by)
 		if err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestReport(t *testing.T) {
 	}
 	const euros = "EUR 4 80 missing 0.04, before 4 99; bars 2026-11-28 20 2026-11-29 60; groups"
 	const dollars = "\nUSD 1 7 missing 0.01, before 0 0; bars 2026-11-28 7 2026-11-29 0; groups"
-	for by, want := range map[report.By]string{
+	for by, want := range map[report.Grouping]string{
 		report.ByMethod:  euros + ` "BTC" 70 (0) "ETH" 10 (0) "LTC" 0 (99)` + dollars + ` "BTC" 7 (0)`,
 		report.ByOrigin:  euros + ` "link" 50 (0) "product" 30 (99)` + dollars + ` "link" 7 (0)`,
 		report.ByProduct: euros + ` "" 50 (0) "soap" 30 (99)` + dollars + ` "" 7 (0)`,

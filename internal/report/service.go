@@ -17,7 +17,7 @@ func NewService(storage Storage) *Service { return &Service{storage} }
 // Report returns the totals of a merchant's invoices that became paid in a period and are paid, compared
 // to those of a previous period. It reads a number of rows that depends on the days and on the sources,
 // not on the invoices.
-func (s *Service) Report(ctx context.Context, merchantID string, mode invoice.Mode, p, previous Period, by By) (Report, error) {
+func (s *Service) Report(ctx context.Context, merchantID string, mode invoice.Mode, p, previous Period, by Grouping) (Report, error) {
 	sums, err := s.storage.DaySums(ctx, merchantID, mode, p, previous, by != ByMethod)
 	if err != nil {
 		return Report{}, err

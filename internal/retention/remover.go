@@ -1,6 +1,7 @@
 package retention
 
 import (
+	"chequer/internal/clock"
 	"context"
 	"errors"
 	"log/slog"
@@ -32,7 +33,7 @@ func (r *Remover) Run(ctx context.Context) error {
 		if err := r.Remove(ctx); err != nil && ctx.Err() == nil {
 			r.Log.ErrorContext(ctx, "personal data not removed", "error", err)
 		}
-		if !sleep(ctx, r.Every) {
+		if !clock.Sleep(ctx, r.Every) {
 			return nil
 		}
 	}
@@ -58,20 +59,8 @@ func (r *Remover) remove(ctx context.Context, merchantID string) error {
 		if err != nil || done {
 			return err
 		}
-		if !sleep(ctx, r.Pause) {
+		if !clock.Sleep(ctx, r.Pause) {
 			return ctx.Err()
 		}
-	}
-}
-
-// sleep waits for a duration. It returns false if the context ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }

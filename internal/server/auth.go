@@ -100,7 +100,7 @@ func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.Hand
 
 // setActor makes an API key the actor of the changes of its request.
 func setActor(c echo.Context, key merchant.Key) {
-	c.SetRequest(c.Request().WithContext(audit.With(c.Request().Context(), key.Actor(c.RealIP()))))
+	c.SetRequest(c.Request().WithContext(audit.WithActor(c.Request().Context(), key.Actor(c.RealIP()))))
 }
 
 // recordUse records that a key was used. A failure is logged and does not fail the call.

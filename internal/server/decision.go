@@ -72,7 +72,7 @@ func (s *server) decide(c echo.Context, k call, do func(context.Context) (*invoi
 
 // decidingActor returns invoice.Merchant if the key belongs to the invoice's merchant and mode and has
 // the scope admin, otherwise invoice.Shopper.
-func decidingActor(k call, inv *invoice.Invoice) invoice.Actor {
+func decidingActor(k call, inv *invoice.Invoice) invoice.Decider {
 	if owns(k, inv) && k.key.May(merchant.ScopeAdmin) {
 		return invoice.Merchant
 	}

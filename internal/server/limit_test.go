@@ -76,7 +76,7 @@ func TestCreate_that_fails_does_not_use_up_the_nonce(t *testing.T) {
 func TestAuth_can_require_the_scheme_of_Chequer_for_invoices(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	f.config.OwnScheme = true
+	f.config.RequireNonce = true
 	f.restart()
 	m := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: minimalBody}
 	resp := f.send(m)

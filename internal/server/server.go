@@ -82,10 +82,10 @@ type Config struct {
 	Prices merchant.Prices
 	// Created receives the identifiers of new invoices as long as it has room; it may be nil.
 	Created chan<- string
-	// OwnScheme requires a request signature for invoice/new too. The server's own pages are
+	// RequireNonce requires a request signature for invoice/new too. The server's own pages are
 	// exempt.
-	OwnScheme bool
-	Limits    httpapi.Limits
+	RequireNonce bool
+	Limits       httpapi.Limits
 	// Stopping is closed when the server is about to stop: waiting calls are answered then. If it
 	// is nil, they wait until their time is over.
 	Stopping <-chan struct{}
@@ -137,7 +137,7 @@ var (
 
 // routes registers all routes with their signature rules and scopes.
 func (s *server) routes(g *echo.Group) {
-	create := s.signed(rule{requestSigned: s.OwnScheme, exemptBuiltin: true, scopes: []merchant.Scope{merchant.ScopeCreate}}, s.createInvoice)
+	create := s.signed(rule{requestSigned: s.RequireNonce, exemptBuiltin: true, scopes: []merchant.Scope{merchant.ScopeCreate}}, s.createInvoice)
 	for _, root := range []string{"/api", ""} { // a public client omits /api
 		g.POST(root+strings.TrimPrefix(api.PathInvoiceNew, "/api"), create)
 		g.Match(readMethods, root+strings.TrimPrefix(api.PathInvoiceStatus, "/api"), s.unsigned(s.status))

@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"chequer/internal/format"
 	"maps"
 	"net/url"
 	"slices"
@@ -32,11 +33,7 @@ func LinkQuery(query string) string {
 func LinkMessage(parameters map[string]string) []byte {
 	pairs := make([]string, 0, len(parameters))
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
-		pairs = append(pairs, percentEncode(name)+"="+percentEncode(parameters[name]))
+		pairs = append(pairs, format.PercentEncode(name)+"="+format.PercentEncode(parameters[name]))
 	}
 	return []byte("chequer-link-v1\n" + strings.Join(pairs, "&"))
 }
-
-// percentEncode encodes all characters except letters, digits and "-._~", like QueryEscape except for the
-// space.
-func percentEncode(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }

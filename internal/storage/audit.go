@@ -26,7 +26,7 @@ func recorderOf(ctx context.Context) *recorder { return ctx.Value(recorderKey{})
 // through answer. The entries that work records name the actor of the context.
 func (s *Storage) write(ctx context.Context, w work) error {
 	r, err := engine.Answer(ctx, s.engine.Write, func(tx context.Context, q querier) (recorder, error) {
-		r := &recorder{actor: audit.From(ctx)}
+		r := &recorder{actor: audit.ActorOf(ctx)}
 		err := w(context.WithValue(tx, recorderKey{}, r), q)
 		return *r, err
 	})

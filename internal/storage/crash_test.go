@@ -89,7 +89,7 @@ func refundUntilKilled(url, name string) {
 	if err != nil {
 		panic(err)
 	}
-	ctx := audit.With(context.Background(), audit.Actor{Kind: audit.Account, ID: "acc_1", Name: "Tove"})
+	ctx := audit.WithActor(context.Background(), audit.Actor{Kind: audit.Account, ID: "acc_1", Name: "Tove"})
 	for i := 0; ; i++ {
 		id := fmt.Sprintf("%s-%d", name, i)
 		_, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, func(inv *invoice.Invoice) error {

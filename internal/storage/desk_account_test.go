@@ -335,7 +335,7 @@ func TestVerifyAuditLog_detects_changes_in_the_database(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { s.Close() })
-			ctx := audit.With(t.Context(), audit.Actor{Kind: audit.Command, Name: "key add"})
+			ctx := audit.WithActor(t.Context(), audit.Actor{Kind: audit.Command, Name: "key add"})
 			for _, subject := range []string{"a", "b", "c", "d"} {
 				err := s.Record(ctx, audit.Change{Action: "key.created", Subject: subject, After: audit.Fields{"mode": "live", "label": "x"}})
 				if err != nil {

@@ -73,7 +73,7 @@ func (s *Storage) openMessage(ctx context.Context, q querier, e notify.Entry, du
 	m, err = readMessage(q.QueryRowContext(ctx, "SELECT "+messageColumns+` FROM messages
 		WHERE account_id = $1 AND channel = $2 AND kind = $3 AND due_at = $4`+s.engine.ForUpdate,
 		e.AccountID, string(e.Channel), string(e.Kind), due.UnixMilli()))
-	return m, err == nil && m.Tries == 0 && m.NextTryAt.Equal(due), err
+	return m, err == nil && m.Attempts == 0 && m.NextTryAt.Equal(due), err
 }
 
 // messageColumns are the columns that readMessage reads.
@@ -83,7 +83,7 @@ func readMessage(row scanner) (m notify.Message, err error) {
 	var items string
 	var createdAt int64
 	var firstTryAt, nextTryAt sql.Null[int64]
-	err = row.Scan(&m.ID, &m.AccountID, &m.Channel, &m.Kind, &m.State, &items, &m.More, &m.Tries, &m.Fault, &createdAt, &firstTryAt, &nextTryAt)
+	err = row.Scan(&m.ID, &m.AccountID, &m.Channel, &m.Kind, &m.State, &items, &m.More, &m.Attempts, &m.Fault, &createdAt, &firstTryAt, &nextTryAt)
 	if err != nil {
 		return m, err
 	}

@@ -196,7 +196,7 @@ func TestChanges_are_recorded(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
 		actor := audit.Actor{Kind: audit.Key, ID: "key_1", Name: "abc", Address: "192.0.2.1"}
-		ctx := audit.With(t.Context(), actor)
+		ctx := audit.WithActor(t.Context(), actor)
 		var covered []string
 		for _, change := range recordedChanges(ctx, t, s) {
 			covered = append(covered, change.method)

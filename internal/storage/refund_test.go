@@ -161,7 +161,7 @@ func TestRefunds_of_concurrent_writers_never_exceed_a_limit(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
 		full := errors.New("full")
-		ctx := audit.With(t.Context(), audit.Actor{Kind: audit.Account, ID: "acc_1", Name: "Tove"})
+		ctx := audit.WithActor(t.Context(), audit.Actor{Kind: audit.Account, ID: "acc_1", Name: "Tove"})
 		var group sync.WaitGroup
 		for i := range 12 {
 			group.Go(func() {

@@ -175,7 +175,7 @@ func TestResolutions(t *testing.T) {
 			for _, id := range []string{"a", "b", "c"} {
 				newCase(t, s, id)
 			}
-			tove := audit.With(t.Context(), audit.Actor{Kind: audit.Account, ID: "acc_1", Name: "Tove"})
+			tove := audit.WithActor(t.Context(), audit.Actor{Kind: audit.Account, ID: "acc_1", Name: "Tove"})
 			update(t, tove, s, "a", func(inv *invoice.Invoice) { inv.Accepted = []string{"ta"} })
 			now = noon.Add(time.Hour)
 			update(t, t.Context(), s, "b", func(inv *invoice.Invoice) { inv.State.Status, inv.State.Exceptions = invoice.Paid, nil })

@@ -146,7 +146,7 @@ func (w *Worker) attempt(ctx context.Context, e merchant.Endpoint, c Claim) {
 		w.log.Error("delivery attempt not stored, will be repeated", "endpoint", e.ID, "event", c.EventID, "error", err)
 		return
 	}
-	attributes := []any{"endpoint", e.ID, "event", c.EventID, "type", c.EventType, "invoice", c.InvoiceID, "tries", c.Attempts + 1, "status", t.Status}
+	attributes := []any{"endpoint", e.ID, "event", c.EventID, "type", c.EventType, "invoice", c.InvoiceID, "attempts", c.Attempts + 1, "status", t.Status}
 	switch {
 	case c.EventType == merchant.EventTest: // the caller that sends a test event shows the result
 	case o.State == merchant.DeliveryDone:

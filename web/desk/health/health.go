@@ -10,6 +10,7 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/chain"
+	"chequer/internal/format"
 	"chequer/internal/merchant"
 	"chequer/internal/notify"
 	"chequer/internal/readiness"
@@ -135,7 +136,7 @@ func (v *page) network(n readiness.Network) desk.Finding {
 		found.Shape, found.Text = "warn", v.Text("desk.health.unscanned")
 	default:
 		ago := v.Ago(v.Now().Add(-time.Duration(*n.ScannedAgo) * time.Second))
-		found.Text = v.Text("desk.health.scanned", "Height", chain.Grouped(n.Tip), "Time", ago)
+		found.Text = v.Text("desk.health.scanned", "Height", format.Grouped(n.Tip), "Time", ago)
 	}
 	if n.Peers > 0 {
 		found.Text += " · " + v.Words.Count("desk.health.peers", n.Peers)
@@ -153,9 +154,6 @@ func (v *page) network(n readiness.Network) desk.Finding {
 	}
 	return found
 }
-
-// channelNames are the keys of the names of channels.
-var channelNames = map[notify.Channel]string{notify.Mail: "desk.notifications.mail", notify.Push: "desk.notifications.push"}
 
 // failedMessages describes the notifications that could not be sent: for each channel their number and the newest
 // fault.
@@ -176,7 +174,7 @@ func (v *page) failedMessages() (found []desk.Finding, err error) {
 			number++
 		}
 		if number > 0 {
-			found = append(found, desk.Finding{Shape: "warn", About: v.Text(channelNames[channel]), Text: v.Words.Count("desk.health.messages", number, "Fault", fault)})
+			found = append(found, desk.Finding{Shape: "warn", About: v.Text(channel.Label()), Text: v.Words.Count("desk.health.messages", number, "Fault", fault)})
 		}
 	}
 	return found, nil

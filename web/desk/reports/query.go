@@ -17,7 +17,7 @@ type query struct {
 	mode     invoice.Mode
 	name     string // name of the period; see chosenDays
 	from, to string // first and last day of a period with the name chosenDays, as typed
-	by       report.By
+	by       report.Grouping
 	period   report.Period
 	problems map[string]string // by field
 }
@@ -28,7 +28,7 @@ const chosenDays = "days"
 // query returns the query of the page. The default is the current month, by method.
 func (v *page) query() query {
 	q := query{
-		mode: v.mode(), name: v.QueryParam("period"), from: v.QueryParam("from"), to: v.QueryParam("to"), by: report.By(v.QueryParam("by")),
+		mode: v.mode(), name: v.QueryParam("period"), from: v.QueryParam("from"), to: v.QueryParam("to"), by: report.Grouping(v.QueryParam("by")),
 		problems: map[string]string{},
 	}
 	if q.name == "" {
@@ -117,13 +117,13 @@ func (v *page) filters(q query) []desk.Filter {
 }
 
 // byNames are the keys of the names of properties.
-var byNames = map[report.By]string{
+var byNames = map[report.Grouping]string{
 	report.ByMethod: "desk.method", report.ByOrigin: "desk.origin", report.ByProduct: "desk.origin.product",
 	report.ByLink: "desk.origin.link", report.ByTerminal: "desk.origin.terminal", report.ByKey: "desk.origin.api", report.ByShop: "desk.shop",
 }
 
 // byHeadings are the keys of the headings of tables by a property.
-var byHeadings = map[report.By]string{
+var byHeadings = map[report.Grouping]string{
 	report.ByMethod: "desk.reports.method", report.ByOrigin: "desk.reports.origin", report.ByProduct: "desk.reports.product",
 	report.ByLink: "desk.reports.link", report.ByTerminal: "desk.reports.terminal", report.ByKey: "desk.reports.key", report.ByShop: "desk.reports.shop",
 }

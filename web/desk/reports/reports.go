@@ -104,7 +104,7 @@ func (v *page) groups(q query, r report.Report, t report.Totals, labels map[stri
 }
 
 // labels returns the merchant's names of products, terminals or API keys, by the value of the property.
-func (v *page) labels(by report.By) (map[string]string, error) {
+func (v *page) labels(by report.Grouping) (map[string]string, error) {
 	ctx, labels := v.Request().Context(), map[string]string{}
 	switch by {
 	case report.ByProduct:
@@ -147,19 +147,13 @@ func (v *page) share(s, all report.Sum) string {
 	return v.Text("desk.reports.percent", "Number", v.Words.Decimal(fmt.Sprintf("%d.%d", n/10, n%10)))
 }
 
-// originNames are the keys of the names of kinds of sources.
-var originNames = map[invoice.OriginKind]string{
-	invoice.FromAPI: "desk.origin.api", invoice.FromStorefront: "desk.origin.storefront", invoice.FromProduct: "desk.origin.product",
-	invoice.FromLink: "desk.origin.link", invoice.FromSignedLink: "desk.origin.signed", invoice.FromTerminal: "desk.origin.terminal",
-}
-
 // groupName returns the name of a group, and the network of a method as the detail.
-func (v *page) groupName(mode invoice.Mode, by report.By, value string) (name, detail string) {
+func (v *page) groupName(mode invoice.Mode, by report.Grouping, value string) (name, detail string) {
 	switch {
 	case by == report.ByMethod && value != "":
 		return v.AssetName(mode, value)
-	case by == report.ByOrigin && originNames[invoice.OriginKind(value)] != "":
-		return v.Text(originNames[invoice.OriginKind(value)]), ""
+	case by == report.ByOrigin && v.OriginName(invoice.OriginKind(value)) != "":
+		return v.OriginName(invoice.OriginKind(value)), ""
 	case by == report.ByOrigin || by == report.ByMethod:
 		return strings.TrimSpace(v.Text("desk.reports.unknown") + " " + value), ""
 	case value == "":

@@ -33,7 +33,7 @@ func (s sold) revenue() string {
 
 // soldBy returns the sales of the current month by the value of a property. It reads the sums of days, not
 // invoices.
-func (v *page) soldBy(by report.By, mode merchant.Mode) (map[string]sold, error) {
+func (v *page) soldBy(by report.Grouping, mode merchant.Mode) (map[string]sold, error) {
 	month := report.Month(v.Today())
 	r, err := v.Reports.Report(v.Request().Context(), v.Shop.ID, invoice.Mode(mode), month, report.Period{}, by)
 	if err != nil {

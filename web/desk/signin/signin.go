@@ -80,7 +80,7 @@ func (v *page) signOut() error {
 	ctx := v.Request().Context()
 	session, a, err := v.Accounts.Session(ctx, token)
 	if err == nil {
-		err = v.Accounts.EndSession(audit.With(ctx, v.Accounts.Actor(a, session)), a, session.ID())
+		err = v.Accounts.EndSession(audit.WithActor(ctx, v.Accounts.Actor(a, session)), a, session.ID())
 	}
 	if err != nil && !errors.Is(err, account.ErrNotFound) {
 		return err

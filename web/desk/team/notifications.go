@@ -25,11 +25,8 @@ var kindNames = map[notify.Kind]struct{ name, hint string }{
 	notify.Verification: {name: "desk.notifications.verification"},
 }
 
-// channelNames are the keys of the names of channels, as a label and in a sentence.
-var channelNames = map[notify.Channel]struct{ label, inSentence string }{
-	notify.Mail: {"desk.notifications.mail", "desk.notifications.channel.mail"},
-	notify.Push: {"desk.notifications.push", "desk.notifications.channel.push"},
-}
+// channelsInSentence are the keys of the names of channels in a sentence.
+var channelsInSentence = map[notify.Channel]string{notify.Mail: "desk.notifications.channel.mail", notify.Push: "desk.notifications.channel.push"}
 
 // notifications shows the kinds, the addresses and the times of the notifications of the account.
 func (v *page) notifications() error {
@@ -138,7 +135,7 @@ func (v *page) kinds(settings notify.Settings) (all []desk.Checks, err error) {
 		return nil, err
 	}
 	for i, channel := range notify.Channels {
-		boxes := desk.Checks{Name: string(channel), Label: v.Text(channelNames[channel].label)}
+		boxes := desk.Checks{Name: string(channel), Label: v.Text(channel.Label())}
 		if settings.Destination(channel) == "" {
 			boxes.Hint = v.Text("desk.notifications.unset")
 		}
@@ -163,7 +160,7 @@ func (v *page) sentMessages() (all []desk.Finding, err error) {
 	messages, err := v.Notifications.Messages(v.Request().Context(), v.Account.ID)
 	for _, m := range messages {
 		row := desk.Finding{
-			About: v.Text("desk.notifications.message", "Kind", v.Text(kindNames[m.Kind].name), "Channel", v.Text(channelNames[m.Channel].inSentence)),
+			About: v.Text("desk.notifications.message", "Kind", v.Text(kindNames[m.Kind].name), "Channel", v.Text(channelsInSentence[m.Channel])),
 			Shape: "wait",
 		}
 		created, next := v.Clock(m.CreatedAt), v.Clock(m.NextTryAt)

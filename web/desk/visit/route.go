@@ -98,7 +98,7 @@ func (v *Visit) enter(r Route) error {
 		return err
 	}
 	v.token = newFormToken(token)
-	v.SetRequest(v.Request().WithContext(audit.With(ctx, v.Accounts.Actor(v.Account, v.Session))))
+	v.SetRequest(v.Request().WithContext(audit.WithActor(ctx, v.Accounts.Actor(v.Account, v.Session))))
 	if r.AllShops {
 		return v.enterAllShops()
 	}

@@ -17,6 +17,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/bitcoin"
+	"chequer/internal/clock"
 )
 
 // errStopped is the error of a client that is not running.
@@ -278,7 +279,7 @@ func (c *Client) Best(ctx context.Context) (bitcoin.Header, error) {
 			if err == nil {
 				return tip.header(), nil
 			}
-			if behind || remaining <= 0 || !sleep(ctx, min(remaining, 50*time.Millisecond)) {
+			if behind || remaining <= 0 || !clock.Sleep(ctx, min(remaining, 50*time.Millisecond)) {
 				return bitcoin.Header{}, err
 			}
 		}

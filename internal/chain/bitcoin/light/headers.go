@@ -19,6 +19,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/bitcoin"
+	"chequer/internal/format"
 )
 
 // Files of neutrino in the folder.
@@ -41,7 +42,7 @@ func (c *Client) updateTip() error {
 	progress := ""
 	c.mu.Lock()
 	if claimed := c.listener.height(); int64(stamp.Height)+maxBehind < claimed {
-		progress = fmt.Sprintf("reading headers: %s of about %s", chain.Grouped(int64(stamp.Height)), chain.Grouped(claimed))
+		progress = fmt.Sprintf("reading headers: %s of about %s", format.Grouped(int64(stamp.Height)), format.Grouped(claimed))
 		if c.refetching {
 			progress = "the peers agreed on other filter headers than the stored ones; " + progress
 		}

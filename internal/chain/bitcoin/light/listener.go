@@ -1,6 +1,7 @@
 package light
 
 import (
+	"chequer/internal/clock"
 	"context"
 	"net"
 	"net/netip"
@@ -82,7 +83,7 @@ func (l *listener) stayConnected(ctx context.Context, address string) {
 		if l.serve(ctx, address, false) {
 			wait = soonest
 		}
-		if !sleep(ctx, wait) {
+		if !clock.Sleep(ctx, wait) {
 			return
 		}
 	}
@@ -94,7 +95,7 @@ func (l *listener) connectDiscovered(ctx context.Context) {
 		na, ok := l.book.next(l.reserve)
 		if !ok {
 			l.book.askSeeds(ctx)
-			if !sleep(ctx, 10*time.Second) {
+			if !clock.Sleep(ctx, 10*time.Second) {
 				return
 			}
 			continue
@@ -103,7 +104,7 @@ func (l *listener) connectDiscovered(ctx context.Context) {
 			l.book.markGood(na)
 		}
 		l.release(groupOfNA(na))
-		if !sleep(ctx, time.Second) {
+		if !clock.Sleep(ctx, time.Second) {
 			return
 		}
 	}
@@ -297,14 +298,4 @@ func (l *listener) viewSince() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.connectedSince
-}
-
-// sleep waits, and reports whether the context has not ended.
-func sleep(ctx context.Context, wait time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(wait):
-		return true
-	}
 }

@@ -1,14 +1,13 @@
 package light
 
 import (
+	"chequer/internal/format"
 	"errors"
 	"fmt"
 	"math/big"
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
-
-	"chequer/internal/chain"
 )
 
 // Trust is the number of peers that must agree before their answers are trusted. The peers of one group
@@ -52,7 +51,7 @@ func (t Trust) check(tip tip, witnesses []tipAnswer, now time.Time) error {
 			largest = max(largest, len(others[w.filter]))
 		}
 	}
-	block := "block " + chain.Grouped(tip.height)
+	block := "block " + format.Grouped(tip.height)
 	switch {
 	case tip.work == nil:
 		return errors.New("no block is known yet")
@@ -63,7 +62,7 @@ func (t Trust) check(tip tip, witnesses []tipAnswer, now time.Time) error {
 	case len(filters) < t.Filters:
 		return fmt.Errorf("%d of %d peers serve the same filter header for %s", len(filters), t.Filters, block)
 	case t.MaxTipAge > 0 && now.Sub(tip.time) > t.MaxTipAge:
-		return fmt.Errorf("the newest block, %s, is of %s: more than %s ago", chain.Grouped(tip.height), tip.time.UTC().Format(time.DateTime), t.MaxTipAge)
+		return fmt.Errorf("the newest block, %s, is of %s: more than %s ago", format.Grouped(tip.height), tip.time.UTC().Format(time.DateTime), t.MaxTipAge)
 	case t.MinWork != nil && tip.work.Cmp(t.MinWork) < 0:
 		return fmt.Errorf("the chain up to %s has less work than the network had when this program was released", block)
 	}

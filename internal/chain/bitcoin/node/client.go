@@ -14,12 +14,16 @@ import (
 	"strings"
 	"time"
 
+	"chequer/internal/format"
 	"chequer/internal/guard"
 )
 
 // maxAnswer is the maximum size of an answer, in bytes. It is several times the size of a block of
 // 4 MB, each byte of which has two hex digits in JSON.
 const maxAnswer = 64 << 20
+
+// maxQuoted bounds the length of a text of a node in an error, in characters.
+const maxQuoted = 120
 
 // client calls the JSON-RPC of one node. It is not safe for concurrent use.
 type client struct {
@@ -60,7 +64,7 @@ func (c *client) post(ctx context.Context, body []byte) ([]byte, error) {
 		case status == http.StatusForbidden:
 			return nil, errors.New("access denied: see the node's settings rpcallowip and rpcwhitelist")
 		case status != http.StatusOK && !bytes.HasPrefix(bytes.TrimSpace(answer), []byte("{")):
-			return nil, fmt.Errorf("HTTP status %d: %s", status, oneLine(string(answer[:min(len(answer), 200)])))
+			return nil, fmt.Errorf("HTTP status %d: %s", status, format.OneLine(string(answer), maxQuoted))
 		}
 		return answer, nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/bitcoin"
+	"chequer/internal/format"
 )
 
 const (
@@ -88,10 +89,10 @@ func (n *Node) checkNetwork(name, genesis string) error {
 		name = core
 	}
 	if name != n.config.Chain {
-		return fmt.Errorf("node is on the network %q, want %q as in %s", oneLine(name), n.config.Chain, n.config.Setting)
+		return fmt.Errorf("node is on the network %q, want %q as in %s", format.OneLine(name, maxQuoted), n.config.Chain, n.config.Setting)
 	}
 	if genesis != n.config.Genesis {
-		return fmt.Errorf("first block is %s, want %s: the node is of another coin, see %s", oneLine(genesis), n.config.Genesis, n.config.Setting)
+		return fmt.Errorf("first block is %s, want %s: the node is of another coin, see %s", format.OneLine(genesis, maxQuoted), n.config.Genesis, n.config.Setting)
 	}
 	return nil
 }
@@ -108,7 +109,7 @@ func (n *Node) checkCheckpoint(ctx context.Context, height int64) error {
 		return err
 	}
 	if hash != want.Hash {
-		return fmt.Errorf("block %d is %s, want %s: the node is of another coin, see %s", want.Height, oneLine(hash), want.Hash, n.config.Setting)
+		return fmt.Errorf("block %d is %s, want %s: the node is of another coin, see %s", want.Height, format.OneLine(hash, maxQuoted), want.Hash, n.config.Setting)
 	}
 	n.checkpointPassed = true
 	return nil
@@ -205,7 +206,7 @@ func parseHeader(hash, text string) (*wire.BlockHeader, error) {
 	raw, err := hex.DecodeString(text)
 	var h wire.BlockHeader
 	if err != nil || len(raw) != wire.MaxBlockHeaderPayload || h.Deserialize(bytes.NewReader(raw)) != nil {
-		return nil, fmt.Errorf("malformed header %q of block %s", oneLine(text), hash)
+		return nil, fmt.Errorf("malformed header %q of block %s", format.OneLine(text, maxQuoted), hash)
 	}
 	if got := h.BlockHash().String(); got != hash {
 		return nil, fmt.Errorf("asked for the header of block %s, got that of %s", hash, got)
@@ -217,7 +218,7 @@ func parseHeader(hash, text string) (*wire.BlockHeader, error) {
 func parseHash(text string) (chainhash.Hash, error) {
 	h, err := chainhash.NewHashFromStr(text)
 	if err != nil || h.String() != text {
-		return chainhash.Hash{}, fmt.Errorf("%q is not a hash", oneLine(text))
+		return chainhash.Hash{}, fmt.Errorf("%q is not a hash", format.OneLine(text, maxQuoted))
 	}
 	return *h, nil
 }

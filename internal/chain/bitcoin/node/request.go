@@ -2,13 +2,13 @@ package node
 
 import (
 	"bytes"
+	"chequer/internal/format"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // Codes of Bitcoin Core's rpc/protocol.h.
@@ -26,7 +26,9 @@ type refusal struct {
 	Message string
 }
 
-func (r *refusal) Error() string { return fmt.Sprintf("%s (%d)", oneLine(r.Message), r.Code) }
+func (r *refusal) Error() string {
+	return fmt.Sprintf("%s (%d)", format.OneLine(r.Message, maxQuoted), r.Code)
+}
 
 // hasCode reports whether a node answered with one of these error codes.
 func hasCode(err error, codes ...int) bool {
@@ -113,7 +115,7 @@ func assignAnswers(body []byte, requests []*request) error {
 	}
 	var answers []answer
 	if err := json.Unmarshal(body, &answers); err != nil {
-		return fmt.Errorf("answer is not JSON-RPC: %s", oneLine(string(body[:min(len(body), 200)])))
+		return fmt.Errorf("answer is not JSON-RPC: %s", format.OneLine(string(body), maxQuoted))
 	}
 	if len(answers) != len(requests) {
 		return fmt.Errorf("%d answers to %d calls", len(answers), len(requests))
@@ -134,21 +136,9 @@ func assignAnswers(body []byte, requests []*request) error {
 			r.err = fmt.Errorf("%s: empty result", r.method)
 		default:
 			if err := json.Unmarshal(a.Result, r.result); err != nil {
-				r.err = fmt.Errorf("%s: unexpected result: %s", r.method, oneLine(err.Error()))
+				r.err = fmt.Errorf("%s: unexpected result: %s", r.method, format.OneLine(err.Error(), maxQuoted))
 			}
 		}
 	}
 	return nil
-}
-
-// oneLine returns a text from a node on one line, with printable characters only and limited in
-// length.
-func oneLine(text string) string {
-	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool {
-		return unicode.IsSpace(r) || !unicode.IsPrint(r)
-	}), " ")
-	if runes := []rune(text); len(runes) > 120 {
-		text = string(runes[:120]) + "…"
-	}
-	return text
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"chequer/internal/chain/bitcoin"
+	"chequer/internal/format"
 )
 
 // tx is a transaction in the JSON of getrawtransaction and getblock.
@@ -72,7 +73,7 @@ func parseUnits(coins json.Number) (int64, error) {
 	const maxLength = 24 // in characters
 	value, ok := new(big.Rat).SetString(string(coins))
 	if len(coins) > maxLength || strings.Contains(string(coins), "/") || !ok {
-		return 0, fmt.Errorf("%q is not an amount", oneLine(string(coins)))
+		return 0, fmt.Errorf("%q is not an amount", format.OneLine(string(coins), maxQuoted))
 	}
 	value.Mul(value, big.NewRat(btcutil.SatoshiPerBitcoin, 1))
 	if !value.IsInt() || !value.Num().IsInt64() {
