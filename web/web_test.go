@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -50,7 +49,7 @@ type service struct {
 	themeCalls  int   // number of calls of Theme
 	themeErr    error // error of Theme
 	themeBlocks bool  // Theme blocks until the context ends
-	refusal     error // error of simulations, requotes and refund addresses
+	refusal     error // error of Simulate, Requote, SetRefundAddress and ReadCheckoutLink
 }
 
 func newService(resources ...api.Resource) *service {
@@ -239,7 +238,7 @@ func post(t *testing.T, h http.Handler, target string, form url.Values, header m
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, target, strings.NewReader(form.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	for name, value := range maps.All(header) {
+	for name, value := range header {
 		r.Header.Set(name, value)
 	}
 	return do(h, r)

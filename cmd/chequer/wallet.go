@@ -128,7 +128,7 @@ func (s *shell) walletSweep() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "gather --network NETWORK",
 		Short: "List the holdings of the addresses of the ETH wallets, including former wallets",
-		Long: `Lists the addresses of invoices that hold tokens or the network's own coin, with their derivation paths in
+		Long: `Lists the addresses of invoices that hold tokens or the network's native coin, with their derivation paths in
 the wallet that holds the seed. Nothing is moved: the server cannot spend.
 Moving the coins, or sending an address the fee for it, does not affect a paid invoice.`,
 		Example: "  chequer wallet gather --network base --csv",

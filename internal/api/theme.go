@@ -3,7 +3,7 @@ package api
 // Theme is the theme of a merchant's pages.
 type Theme struct {
 	Hash       string `json:"hash"` // identifies the theme; empty: default theme
-	Name       string `json:"name"` // of the shop; empty: that of the invoice
+	Name       string `json:"name"` // name of the shop; if empty, pages show the merchant name of the invoice
 	Accent     string `json:"accent"`
 	Line       string `json:"line"`
 	Support    string `json:"support"`
@@ -24,11 +24,11 @@ type ThemeRequest struct {
 	Support    string `json:"support,omitempty" rule:"text 2048"`
 	Terms      string `json:"terms,omitempty" rule:"text 2048"`
 	AutoReturn *bool  `json:"auto_return,omitempty" rule:"boolean"`
-	Logo       []byte `json:"logo,omitempty" rule:"base64"` // a file
+	Logo       []byte `json:"logo,omitempty" rule:"base64"` // contents of the image file
 }
 
-// ThemeColors are the colours derived from an accent in one scheme. Each contrast is the lowest on
-// all backgrounds that text has.
+// ThemeColors are the colours derived from an accent in one scheme. AccentContrast and TextContrast
+// are the lowest contrast ratios on all backgrounds of text.
 type ThemeColors struct {
 	Scheme         string `json:"scheme"` // light or dark
 	Fill           string `json:"fill"`

@@ -15,7 +15,7 @@ import (
 )
 
 // checkStillWatched returns an error if open invoices wait for payments that are no longer watched with
-// the current settings: on an unwatched network, in a network's own coin whose balances cannot be
+// the current settings: on an unwatched network, in a network's native coin whose balances cannot be
 // read, or in a token that is no longer configured.
 func (c *Core) checkStillWatched(ctx context.Context, all []networks.Network) error {
 	waiting := newUnwatched(all)
@@ -83,7 +83,7 @@ func (u *unwatched) add(methods []invoice.Method) {
 			}
 			k.asset = m.Asset.Code
 			if m.Asset.Policy.Balance {
-				k.asset = ownCoin
+				k.asset = nativeCoin
 			}
 		}
 		if counted[k] {
@@ -97,8 +97,8 @@ func (u *unwatched) add(methods []invoice.Method) {
 	}
 }
 
-// ownCoin is the asset of a network's own coin in counts. No asset has this code.
-const ownCoin = "its own coin"
+// nativeCoin is the asset of a network's native coin in counts. No asset has this code.
+const nativeCoin = "its native coin"
 
 // findings describes the counts, sorted by network and asset.
 func (u *unwatched) findings() (all []string) {

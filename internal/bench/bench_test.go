@@ -1,6 +1,7 @@
-// Package bench_test measures the program. Each figure has a baseline of the same run on the same
+// Package bench_test measures the program. The baseline of a ratio is measured in the same run on the same
 // machine, because ratios are stable when the machine's speed is not. Most benchmarks build the
-// program, serve it on this machine and call it over HTTP. Each needs one iteration, see make bench.
+// program, serve it on this machine and call it over HTTP. Run them with -benchtime 1x, as make bench does:
+// they repeat their work themselves.
 package bench_test
 
 import (
@@ -36,9 +37,9 @@ func TestMain(m *testing.M) {
 		os.Exit(2)
 	}
 	defer os.RemoveAll(settings.folder)
-	fmt.Printf("load: %s\nspan: %s\n", loadAverage(), settings.span)
+	fmt.Printf("loadavg: %s\nspan: %s\n", loadAverage(), settings.span)
 	m.Run()
-	fmt.Printf("load-at-end: %s\n", loadAverage())
+	fmt.Printf("loadavg-at-end: %s\n", loadAverage())
 }
 
 // readSettings reads the settings from the environment, and creates the folder for the built program.

@@ -6,8 +6,8 @@ import (
 	"chequer/internal/money"
 )
 
-// Asset is a coin or a token on its network. Its differences from other assets are data:
-// no other part of the program has code for a single asset.
+// Asset is a coin or a token on its network. The differences between assets are data, so that a new asset needs
+// no code.
 type Asset struct {
 	// Code is the wire name: "BTC", "EURC-BASE".
 	Code string
@@ -31,7 +31,7 @@ type Asset struct {
 	// Scheme is the scheme of its payment links: "bitcoin", "ethereum".
 	Scheme string
 	// ChainID and Contract are for EVM networks; Contract is empty for the
-	// network's own coin.
+	// network's native coin.
 	ChainID  uint64
 	Contract string
 	// Volatile assets have quotes of an hour at most.
@@ -53,17 +53,17 @@ type Policy struct {
 	Mempool bool
 	// BlockGrace is added to the end of a quote when Mempool is false.
 	BlockGrace time.Duration
-	// Balance is true if transfers of the network's own coin are found by the balances of
-	// accounts: on EVM networks a contract can send the coin without a record that every
-	// node keeps.
+	// Balance is true if transfers of the network's native coin are found by the balances of
+	// accounts: on EVM networks a contract can send the coin in an internal transaction, for which
+	// nodes keep no log.
 	Balance bool
-	// Gas is the amount of the network's own coin that may arrive for a fully paid invoice
+	// Gas is the amount of the network's native coin that may arrive for a fully paid invoice
 	// without any effect: the merchant sends it to pay the fee of a sweep. Zero for assets
 	// that pay no fees.
 	Gas money.Amount
 }
 
-// Depth is the number of confirmations for values below BelowCents, in whole euro cents.
+// Depth is the number of confirmations required for values below BelowCents. BelowCents is in euro cents.
 type Depth struct {
 	BelowCents    int64 // 0 = any value
 	Confirmations int

@@ -125,7 +125,7 @@ type Watched interface {
 }
 
 // Accounts is a Watched with the recorded balances of its destinations, for networks on
-// which only balances show transfers of the network's own coin.
+// which only balances show transfers of the network's native coin.
 type Accounts interface {
 	Watched
 	// Accounts returns the destinations whose balances are read, and those other

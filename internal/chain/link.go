@@ -59,7 +59,7 @@ func (a Asset) bitcoinLink(address string, due money.Amount, label string) Link 
 }
 
 // ethereumLink returns a link as specified by ERC-681, with the chain ID. It has a value in wei for the
-// network's own coin, and a transfer in the contract's smallest units for a token.
+// network's native coin, and a transfer in the contract's smallest units for a token.
 func (a Asset) ethereumLink(address string, due money.Amount) Link {
 	chain := "@" + strconv.FormatUint(a.ChainID, 10)
 	units := due.Minor().String()

@@ -123,7 +123,7 @@ func (e *EVM) complete() {
 	}
 }
 
-// check returns the faults that the types of the fields do not detect. Its errors do not contain
+// check calls fault for each of the faults that the types of the fields do not detect. Its errors do not contain
 // endpoints, because these may contain keys.
 func (e EVM) check(fault func(name, format string, args ...any)) {
 	networks, values := e.byNetwork()

@@ -8,7 +8,8 @@ import (
 
 // Chain has the settings of one network of Bitcoin's family.
 type Chain struct {
-	// Node is the address of the merchant's own node, NodeLight or NodeOff; empty means NodeOff.
+	// Node is the address of the merchant's own node, NodeLight or NodeOff. Load
+	// replaces an empty value by the default of the network. Elsewhere empty means NodeOff.
 	Node string `env:"NODE" show:"url" about:"your own node, such as http://user:password@127.0.0.1:8332; off, the default for Litecoin; or light, the light client, which is the default for Bitcoin and exists only for Bitcoin"`
 	// Cookie is the cookie file of a node, in place of user and password.
 	Cookie string `env:"NODE_COOKIE" about:"cookie file of your own node, in place of user and password"`
@@ -30,7 +31,7 @@ func (c Chain) Off() bool { return c.Node == NodeOff || c.Node == "" }
 // Peers returns the addresses to which the light client connects before others.
 func (c Config) Peers() []string { return splitList(c.BitcoinPeers) }
 
-// check returns the faults that the types of the fields do not detect. light reports whether the
+// check calls fault for each fault that the types of the fields do not detect. light reports whether the
 // network has a light client; networks are the allowed names.
 func (c Chain) check(fault func(name, format string, args ...any), name string, light bool, networks ...string) {
 	switch u, err := url.Parse(c.Node); {
@@ -42,7 +43,7 @@ func (c Chain) check(fault func(name, format string, args ...any), name string, 
 		}
 		fault(name+"_NODE", "must be %s", allowed) // the error omits the value, which may contain a password
 	case c.Cookie != "" && u.User != nil:
-		fault(name+"_NODE_COOKIE", "is given, and so are user and password in %s%s_NODE: one of them is enough", prefix, name)
+		fault(name+"_NODE_COOKIE", "is set together with user and password in %s%s_NODE: set only one of the two", prefix, name)
 	}
 	if !slices.Contains(networks, c.Network) && c.Network != "" {
 		fault(name+"_NETWORK", "%q is not one of %s", c.Network, strings.Join(networks, ", "))

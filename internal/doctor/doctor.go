@@ -1,4 +1,4 @@
-// Package doctor examines an installation: what works and what is missing before shoppers can pay.
+// Package doctor examines an installation, and reports the faults that keep shoppers from paying.
 package doctor
 
 import (
@@ -51,14 +51,16 @@ type Storage interface {
 	AuditLog
 	Notifications
 	Sums
-	// LeaderSkews returns the skew of the clock of each process that watches a network.
+	// LeaderSkews returns, for each watched network, the time by which the clock of the process that watches it is
+	// ahead of the database's clock.
 	LeaderSkews(ctx context.Context) (map[chain.ID]time.Duration, error)
 	// UntrustedProxy returns the address of a proxy that is not trusted; the zero address if none was
 	// noticed.
 	UntrustedProxy(ctx context.Context) (netip.Addr, error)
 	Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
 	Keys(ctx context.Context, merchantID string) ([]merchant.Key, error)
-	// UnusedInARow returns the number of a wallet's newest addresses on a network that have no payment.
+	// UnusedInARow returns the number of a wallet's newest addresses on a network, back to the last one with a
+	// transfer, that have no transfer.
 	UnusedInARow(ctx context.Context, w merchant.Wallet, network chain.ID) (int64, error)
 	// SaleCountsOf returns the number of a merchant's sales in each state.
 	SaleCountsOf(ctx context.Context, merchantID string) (map[invoice.SaleState]int, error)
@@ -111,13 +113,13 @@ func (e *examination) fail(subject, format string, args ...any) {
 	e.add(LevelFail, subject, format, args...)
 }
 
-// Examine reports what works and what is missing before shoppers can pay.
+// Examine returns the findings about an installation.
 func Examine(ctx context.Context, c Config) ([]Finding, error) {
 	e := &examination{Config: c}
 	if err := e.Storage.Ready(ctx); err != nil {
 		e.fail("storage", "%s accepts no writes, so no invoice can be created: %s", datadir.Place(e.Settings), format.OneLine(err.Error(), maxFault))
 	} else {
-		e.ok("storage", "%s accepts writes, and the master key is correct", datadir.Place(e.Settings))
+		e.ok("storage", "%s accepts writes, and the master key is correct", datadir.Place(e.Settings)) // storage.Open checked the key
 	}
 	e.examineSpace()
 	running, _, err := readiness.Request(ctx, e.Settings, e.Identity.Pass)
@@ -179,19 +181,19 @@ func (e *examination) shops(ctx context.Context) (all []*shopExamination, wallet
 }
 
 // about returns the subject of a finding, with the name of the shop if there are several.
-func (s *shopExamination) about(subject string) string {
-	if len(s.Shops) < 2 {
+func (e *shopExamination) about(subject string) string {
+	if len(e.Shops) < 2 {
 		return subject
 	}
-	return s.shop.Name + ", " + subject
+	return e.shop.Name + ", " + subject
 }
 
 // examine adds the findings about the shop, except those about its wallets.
-func (s *shopExamination) examine(ctx context.Context, all []networks.Network) error {
-	if err := s.examineGaps(ctx, all); err != nil {
+func (e *shopExamination) examine(ctx context.Context, all []networks.Network) error {
+	if err := e.examineGaps(ctx, all); err != nil {
 		return err
 	}
-	for _, examine := range []func(context.Context) error{s.examineEndpoints, s.examineSales, s.examineKeys, s.examineSums} {
+	for _, examine := range []func(context.Context) error{e.examineEndpoints, e.examineSales, e.examineKeys, e.examineSums} {
 		if err := examine(ctx); err != nil {
 			return err
 		}
@@ -211,7 +213,7 @@ func ExamineUnopened(settings config.Config, reason error) []Finding {
 // add methods.
 func (e *shopExamination) examineWallets() error {
 	if len(e.wallets) == 0 {
-		e.fail(e.about("wallets"), "there is none yet: chequer wallet add BTC zpub… adds one")
+		e.fail(e.about("wallets"), "no live wallet: chequer wallet add BTC zpub… adds one")
 	}
 	for _, w := range e.wallets {
 		methods, err := networks.MethodsOf(e.Settings, keys.Kind(w.Asset))
@@ -224,7 +226,7 @@ func (e *shopExamination) examineWallets() error {
 			return err
 		}
 		for _, choice := range choices {
-			e.ok(e.about("more for "+w.Asset), "%s", choice)
+			e.ok(e.about("additional methods for "+w.Asset), "%s", choice)
 		}
 	}
 	return nil

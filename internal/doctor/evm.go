@@ -16,7 +16,7 @@ func (e *examination) examineEVM(n networks.Network, subject string) {
 		return
 	}
 	if !evm.Quorum.QueryableByAddress() {
-		e.warn(subject+"own coin "+evm.Params().OwnCoin(), "is not offered, as only balances of addresses show it: %s", networks.Remedies(n.Setting))
+		e.warn(subject+"native coin "+evm.Params().NativeCoin(), "is not offered, as only balances of addresses show it: %s", networks.Remedies(n.Setting))
 	}
 	if message := evm.Quorum.RedundancyWarning(); message != "" {
 		e.warn(subject+"endpoints", "%s", message)

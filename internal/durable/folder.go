@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// SyncFolder returns when the name of a file is on disk.
+// SyncFolder writes the folder that contains a file to disk, so that a new name of the file survives a crash.
 func SyncFolder(path string) error {
 	folder, err := os.Open(filepath.Dir(path))
 	if err != nil {

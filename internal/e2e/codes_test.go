@@ -13,7 +13,8 @@ import (
 const codeSize = 200
 
 // TestCodes_can_be_read_small reads every QR code of every method from a screen with a low resolution,
-// in both colour schemes. It compares with the service's resource and not with the page.
+// in both colour schemes. It compares the contents of each code with the invoice that the API
+// returns, not with the text of the page.
 func TestCodes_can_be_read_small(t *testing.T) {
 	site := newDemoSite(t)
 	for _, dark := range []bool{false, true} {
@@ -26,7 +27,7 @@ func TestCodes_can_be_read_small(t *testing.T) {
 			for i, m := range site.shop().invoice(idOf(site.page)).PaymentMethods {
 				id := fmt.Sprintf("m%d", i+1)
 				if got := tab.value("#" + id); got != m.CryptoCurrency {
-					t.Fatalf("%s is %s, not %s", id, got, m.CryptoCurrency)
+					t.Fatalf("the value of #%s is %q, want %q", id, got, m.CryptoCurrency)
 				}
 				tab.click(fmt.Sprintf("label[for=%s]", id))
 				codes := map[string]string{fmt.Sprintf("section:has(#%s-address) .qr svg", id): m.PaymentCode}
@@ -43,7 +44,7 @@ func TestCodes_can_be_read_small(t *testing.T) {
 				}
 			}
 			if read < 12 {
-				t.Errorf("%d codes are on the page, want at least 12", read)
+				t.Errorf("%d codes were read, want at least 12", read)
 			}
 			tab.checkConsole()
 		})
@@ -59,16 +60,16 @@ func (b *tab) decodeSmall(selector string) string {
 	if got := picture.Bounds().Dx(); got != codeSize {
 		b.t.Fatalf("the picture of %s is %d pixels wide", selector, got)
 	}
-	text, err := readCode(withoutSmallBorder(picture))
+	text, err := readCode(withoutCorners(picture))
 	if err != nil {
 		b.t.Fatalf("no code can be read from %s at %d pixels: %v", selector, codeSize, err)
 	}
 	return text
 }
 
-// withoutSmallBorder returns a picture of a small code without the round corners of its tile, which are
+// withoutCorners returns a picture of a code without the edge that contains the round corners of its tile, which are
 // dark on a dark page.
-func withoutSmallBorder(picture image.Image) image.Image {
+func withoutCorners(picture image.Image) image.Image {
 	const corner = 5 // pixels
 	return crop(picture, corner)
 }

@@ -35,7 +35,7 @@ func newClosableProxy(t *testing.T, rpc string) *closableProxy {
 	return p
 }
 
-// TestPayment_page_follows_tokens_and_ether pays with a token and with the network's own coin while the page is
+// TestPayment_page_follows_tokens_and_ether pays with a token and with the network's native coin while the page is
 // open in a browser, one endpoint returns false data and one is down. While two of the three
 // working endpoints are closed, the program must not change the invoice until one answers again.
 func TestPayment_page_follows_tokens_and_ether(t *testing.T) {

@@ -58,7 +58,7 @@ func falseBalances(t *testing.T, rpc string) (url string) {
 	return server.URL
 }
 
-// TestReal_ether_pays_an_invoice pays with a network's own coin in real blocks, also through contracts. Of four
+// TestReal_ether_pays_an_invoice pays with a network's native coin in real blocks, also through contracts. Of four
 // endpoints one returns wrong balances and one is down.
 func TestReal_ether_pays_an_invoice(t *testing.T) {
 	t.Parallel()
@@ -190,7 +190,7 @@ func TestReal_ether_pays_an_invoice(t *testing.T) {
 	})
 	t.Run("doctor_does_not_warn_about_ether", func(t *testing.T) {
 		out := string(shop.run("doctor"))
-		if strings.Contains(out, "own coin") {
+		if strings.Contains(out, "native coin") {
 			t.Errorf("doctor reports that the coin of the network is not offered:\n%s", out)
 		}
 		t.Logf("doctor:\n%s", out)
@@ -201,7 +201,7 @@ func TestReal_ether_pays_an_invoice(t *testing.T) {
 		command := exec.CommandContext(t.Context(), binary(t), "serve")
 		command.Env = append(slices.Clone(shop.environ), "CHEQUER_EVM_ADDRESS_QUERIES=off")
 		output, err := command.CombinedOutput()
-		if err == nil || !strings.Contains(string(output), "base in its own coin (1 open invoice)") {
+		if err == nil || !strings.Contains(string(output), "base in its native coin (1 open invoice)") {
 			t.Errorf("%v: %s", err, output)
 		}
 	})

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -131,7 +130,7 @@ func TestRefund_address_is_stored(t *testing.T) {
 			tab.checkConsole()
 		})
 	}
-	t.Run("typed_while_the_page_changes", func(t *testing.T) {
+	t.Run("an_update_of_the_page_keeps_typed_text", func(t *testing.T) {
 		s := phoneScreen
 		tab := open(t, s)
 		page := tab.createInvoice(program.url, "12,50")
@@ -143,9 +142,7 @@ func TestRefund_address_is_stored(t *testing.T) {
 		tab.typeInto("#refund-address", "tb1qhalf")
 		version := tab.attribute("#live", "data-v")
 		merchant.simulate(id, api.SimulateConfirm)
-		for deadline := time.Now().Add(waitTimeout); tab.attribute("#live", "data-v") == version && time.Now().Before(deadline); {
-			tab.do(chromedp.Sleep(100 * time.Millisecond))
-		}
+		until(t, waitTimeout, "the page is updated", func() bool { return tab.attribute("#live", "data-v") != version })
 		if got := tab.value("#refund-address"); got != "tb1qhalf" {
 			t.Errorf("after the page changed the field contains %q", got)
 		}
@@ -153,7 +150,8 @@ func TestRefund_address_is_stored(t *testing.T) {
 	})
 }
 
-// createExpired creates an invoice whose quote has expired and that has no payment.
+// createExpired creates an invoice whose quote has expired and that has no payment: SimulateLate ends the quote and
+// pays, and SimulateReplace removes that payment.
 func (s shop) createExpired(r api.InvoiceRequest) (id string) {
 	s.t.Helper()
 	id, err := s.client.CreateInvoice(s.t.Context(), r, "")
@@ -203,11 +201,11 @@ func (b *tab) value(selector string) string {
 	return get(b, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector(%q).value`, selector)))
 }
 
-// discardMessages removes the console messages that contain words.
-func (b *tab) discardMessages(words string) {
+// discardMessages removes the console messages that contain a text.
+func (b *tab) discardMessages(text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.console = slices.DeleteFunc(b.console, func(line string) bool { return strings.Contains(line, words) })
+	b.console = slices.DeleteFunc(b.console, func(line string) bool { return strings.Contains(line, text) })
 }
 
 // pictureOf saves a screenshot with a part of the page in its centre.
@@ -217,7 +215,7 @@ func (b *tab) pictureOf(selector string, s screen, state string) {
 }
 
 // TestReceipt_prints_without_controls prints a paid page. It must have the order, the times, the amounts, the transaction
-// and the reference, and no controls, on a light background in both colour schemes.
+// and the reference, and no controls. It must have a light background although the browser prefers the dark scheme.
 func TestReceipt_prints_without_controls(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)

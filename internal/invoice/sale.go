@@ -14,7 +14,7 @@ import (
 // for the first time.
 type Sale struct {
 	Coin   string       // code used by rates and exchanges, such as "BTC"
-	Amount money.Amount // largest amount to sell: the part of the payment that the price needed
+	Amount money.Amount // largest amount to sell: the part of the payments that covers the price
 	Rate   money.Rate   // euro per coin, from the invoice's quotes
 	Lowest money.Amount // lowest price, in euro per coin, at which the coin is sold
 	// Smallest is the least euro value of an order.
@@ -28,7 +28,7 @@ type Sale struct {
 	// NextAt is when the next step is due; zero when no step is due, or when the merchant must
 	// decide.
 	NextAt  time.Time
-	Retries int   // consecutive waits without a sale
+	Retries int   // consecutive waits since an order last sold something
 	Claim   int64 // identifies the process that may change the sale now; see package sale
 	Orders  []SaleOrder
 }
@@ -91,7 +91,7 @@ const (
 	ReasonNoAccount SaleReason = "no_account"
 	// ReasonReverted: the coins of the sale no longer pay the invoice.
 	ReasonReverted SaleReason = "reverted"
-	// ReasonExhausted: the limit of unsuccessful orders was reached, and the merchant must check.
+	// ReasonExhausted: the sale reached its limit of automatic orders, and the merchant must check.
 	ReasonExhausted SaleReason = "exhausted"
 )
 
@@ -104,12 +104,12 @@ var SaleReasons = []SaleReason{
 // SaleOrder is one order to an exchange. It is stored before it is sent.
 type SaleOrder struct {
 	Number    int    // from 1
-	ID        string // the order ID that this program sends, derived from the invoice, the coin and the number of orders taken before
+	ID        string // the order ID that this program sends, derived from the invoice, the coin and AcceptedOrders
 	AccountID string
 	Exchange  string
 	Amount    money.Amount // of the coin
 	Limit     money.Amount // euro per coin
-	Before    money.Amount // the account's balance of the coin before the order, reserved or not
+	Before    money.Amount // the account's balance of the coin before the order, including reserved coins
 	SentAt    time.Time
 	// Deadline is when the wait for an answer ends. WindowEnd is when the exchange can no longer execute
 	// the order, even if its clock is wrong.
@@ -117,7 +117,7 @@ type SaleOrder struct {
 
 	State   OrderState
 	Ref     string // the exchange's own order ID; "" until it is known
-	Fault   string // the last error, as text for the merchant
+	Fault   string // the last error or a remark about the outcome, as text for the merchant
 	Lookups int    // number of lookups that did not find the order
 	Sold    money.Amount
 	Euro    money.Amount // proceeds in euro before the fee
@@ -152,8 +152,9 @@ type Proceeds struct {
 	Fee  money.Amount // euro
 }
 
-// ErrOversold means that more would be sold than was received. The sale is unchanged.
-var ErrOversold = errors.New("more would be sold than the invoice received")
+// ErrOversold means that an amount is zero, or larger than its order or the remainder of the sale. The sale is
+// unchanged.
+var ErrOversold = errors.New("the amount is zero, or more than the remainder of the sale")
 
 // SaleEuro is euro in the precision of exchanges, finer than a cent.
 var SaleEuro = money.Currency{Code: "EUR", Decimals: 18}
@@ -164,8 +165,8 @@ func SaleCoin(code string) money.Currency { return money.Currency{Code: code, De
 // SaleTerms are the merchant's frozen settings for selling received coins. Without coins nothing
 // is sold.
 type SaleTerms struct {
-	Coins    []string     // coins to sell, except EURC
-	Smallest money.Amount // euro value of a sale
+	Coins    []string     // coins to sell; never EURC
+	Smallest money.Amount // least euro value of an order
 	Slippage int64        // hundredths of a percent below the invoice's rate
 }
 
@@ -222,7 +223,8 @@ func (s *Sale) AcceptedOrders() int {
 	return n
 }
 
-// Average returns the average price of a coin in euro, before fees; "" if nothing is sold.
+// Average returns the average price of a coin in euro, before fees. It is "" if nothing is sold, and "0" if the price
+// is too small for a rate.
 func (s *Sale) Average() string {
 	sold := s.Sold()
 	if sold.Sold.IsZero() {
@@ -235,8 +237,8 @@ func (s *Sale) Average() string {
 	return rate.Price()
 }
 
-// Begin stores an order that is about to be sent. It returns ErrState if the sale does not
-// wait, and ErrOversold if the order is larger than the amount that may still be sold.
+// Begin stores an order that is about to be sent. It returns ErrState if the sale does not wait or the number of the
+// order is not the next one, and ErrOversold if the amount is zero or more than Remaining.
 func (s *Sale) Begin(o SaleOrder) error {
 	if s.State != SaleWaiting || s.OpenOrder() != nil || o.Number != len(s.Orders)+1 {
 		return ErrState
@@ -317,8 +319,8 @@ func (s *Sale) Wait(reason SaleReason, next time.Time) error {
 	return nil
 }
 
-// MarkFilled ends a sale whose remainder is too small to sell. It returns ErrState while an order
-// is open.
+// MarkFilled ends a sale whose remainder is too small to sell. The state is then SaleFilled, or SaleSkipped if nothing
+// was sold. It returns ErrState while an order is open.
 func (s *Sale) MarkFilled() error {
 	if s.OpenOrder() != nil {
 		return ErrState
@@ -346,7 +348,7 @@ func (s *Sale) Retry(absent bool, now time.Time) error {
 		if !absent {
 			return ErrUnknownOrder
 		}
-		if err := s.MarkRefused(OrderAbsent, "the merchant reported that the exchange never had it"); err != nil {
+		if err := s.MarkRefused(OrderAbsent, "the merchant reported that the exchange never had the order"); err != nil {
 			return err
 		}
 	}
@@ -355,8 +357,8 @@ func (s *Sale) Retry(absent bool, now time.Time) error {
 }
 
 // Settle ends a sale that failed, waits or was skipped with the result that the merchant reports: that
-// of the open order or, without one, of a manual sale. It returns ErrState for other states, and
-// ErrOversold if more would be sold than was received.
+// of the open order or, without one, of a manual sale. It returns ErrState for other states, and ErrOversold if the
+// amount is more than the order or the remainder of the sale.
 func (s *Sale) Settle(p Proceeds, now time.Time) error {
 	if s.State != SaleFailed && s.State != SaleSkipped && s.State != SaleWaiting {
 		return ErrState

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// secretPatterns match texts that can spend money, anywhere in the text. A typing error in a secret must
+// secretPatterns match secrets that allow spending. All but the last match anywhere in the text. A typing error in a secret must
 // not turn it into an ordinary invalid key, which might be shown in an error.
 var secretPatterns = []*regexp.Regexp{
 	// Extended private keys of BIP 32 and SLIP-132, alone or in a descriptor.
@@ -19,13 +19,13 @@ var secretPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`^(?:0[xX])?[0-9a-fA-F]{64}$`),
 }
 
-// minWords is less than the twelve words of the shortest BIP 39 mnemonic in use, because a word
-// may be lost in copying.
+// minWords is less than the twelve words of the shortest BIP 39 mnemonic in use, because one or two
+// words may be lost in copying.
 const minWords = 10
 
 // LooksPrivate reports whether a text that was given as a key or an address seems to be a secret
-// that can spend money, even with a typing error. It checks only the form, so it is also true for
-// some ordinary texts; see HoldsSecret for those.
+// that allows spending, even with a typing error. It checks only the form, so it is also true for
+// some ordinary texts. For free text use HoldsSecret.
 func LooksPrivate(text string) bool {
 	for _, secret := range secretPatterns {
 		if secret.MatchString(text) {

@@ -50,12 +50,12 @@ func open(files fs.FS) (*Languages, error) {
 		loaded.list, loaded.byCode[found.Code] = append(loaded.list, found), found
 	}
 	slices.SortFunc(loaded.list, func(a, b *Language) int { return strings.Compare(a.Code, b.Code) })
-	if loaded.fallback = loaded.byCode["en"]; loaded.fallback == nil {
+	if loaded.defaultLanguage = loaded.byCode["en"]; loaded.defaultLanguage == nil {
 		return nil, fmt.Errorf("read catalogues: en.json is missing")
 	}
 	for _, l := range loaded.list {
-		if l != loaded.fallback {
-			l.fallback = loaded.fallback
+		if l != loaded.defaultLanguage {
+			l.fallback = loaded.defaultLanguage
 		}
 	}
 	return loaded, nil

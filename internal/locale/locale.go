@@ -31,11 +31,11 @@ var All = sync.OnceValue(func() *Languages {
 type Languages struct {
 	list     []*Language
 	byCode   map[string]*Language
-	fallback *Language
+	defaultLanguage *Language
 }
 
 // Default returns the language for readers whose languages are not in the set.
-func (l *Languages) Default() *Language { return l.fallback }
+func (l *Languages) Default() *Language { return l.defaultLanguage }
 
 // List returns the languages in the order of their codes.
 func (l *Languages) List() []*Language { return l.list }
@@ -55,29 +55,29 @@ func (l *Languages) languageOf(tag language.Tag) (*Language, bool) {
 	return found, ok
 }
 
-// Choose returns the most wanted language of an Accept-Language header that the set has, or the
+// Choose returns the most preferred language of an Accept-Language header that the set has, or the
 // default language. See RFC 9110, section 12.5.4.
 func (l *Languages) Choose(accepted string) *Language {
 	tags, _, err := language.ParseAcceptLanguage(accepted)
 	if err != nil {
-		return l.fallback
+		return l.defaultLanguage
 	}
 	for _, tag := range tags { // in descending order of preference
 		if found, ok := l.languageOf(tag); ok {
 			return found
 		}
 	}
-	return l.fallback
+	return l.defaultLanguage
 }
 
 // Subset returns the set of the given languages, or of all if codes is empty, with the given default
 // language.
-func (l *Languages) Subset(fallback string, codes ...string) (*Languages, error) {
+func (l *Languages) Subset(defaultLanguage string, codes ...string) (*Languages, error) {
 	offered := &Languages{byCode: map[string]*Language{}}
 	for _, code := range codes {
 		found, ok := l.byCode[code]
 		if !ok {
-			return nil, fmt.Errorf("%q is not a language of the pages; there are %s", code, l.codes())
+			return nil, fmt.Errorf("%q is not a language of the pages; available: %s", code, l.codes())
 		}
 		offered.byCode[code] = found
 	}
@@ -89,8 +89,8 @@ func (l *Languages) Subset(fallback string, codes ...string) (*Languages, error)
 			offered.list = append(offered.list, language)
 		}
 	}
-	if offered.fallback = offered.byCode[fallback]; offered.fallback == nil {
-		return nil, fmt.Errorf("%q is not one of the offered languages; there are %s", fallback, offered.codes())
+	if offered.defaultLanguage = offered.byCode[defaultLanguage]; offered.defaultLanguage == nil {
+		return nil, fmt.Errorf("%q is not one of the offered languages; available: %s", defaultLanguage, offered.codes())
 	}
 	return offered, nil
 }

@@ -175,9 +175,9 @@ func TestSubset_limits_the_languages(t *testing.T) {
 		codes    []string
 		want     string
 	}{
-		{"en", []string{"de"}, `"en" is not one of the offered languages; there are de`},
-		{"tlh", nil, `"tlh" is not one of the offered languages; there are `},
-		{"de", []string{"de", "tlh"}, `"tlh" is not a language of the pages; there are `},
+		{"en", []string{"de"}, `"en" is not one of the offered languages; available: de`},
+		{"tlh", nil, `"tlh" is not one of the offered languages; available: `},
+		{"de", []string{"de", "tlh"}, `"tlh" is not a language of the pages; available: `},
 	} {
 		if _, err := locale.All().Subset(tt.standard, tt.codes...); err == nil || len(err.Error()) < len(tt.want) || err.Error()[:len(tt.want)] != tt.want {
 			t.Errorf("Subset(%q, %q): %v, want %s", tt.standard, tt.codes, err, tt.want)

@@ -19,7 +19,7 @@ type SettingsStorage interface {
 // SettingsConfig configures Settings.
 type SettingsConfig struct {
 	Storage SettingsStorage
-	// Merchants is the service whose cache a change must reach at once.
+	// Merchants caches merchants. Change removes the changed merchant from its cache.
 	Merchants *Service
 	Overrides Overrides
 	// CheckLanguages refuses a list of languages that the pages cannot offer.
@@ -36,7 +36,7 @@ type Settings struct {
 // NewSettings returns new Settings.
 func NewSettings(c SettingsConfig) *Settings { return &Settings{c} }
 
-// Effective returns the settings that are in force for a merchant. They are cached like keys.
+// Effective returns the settings that are in force for a merchant. They are cached for cacheTTL.
 func (s *Settings) Effective(ctx context.Context, merchantID string) (PaymentSettings, error) {
 	m, err := s.Merchants.Merchant(ctx, merchantID)
 	if err != nil {
@@ -51,8 +51,8 @@ func (s *Settings) Chosen(ctx context.Context, merchantID string) (Choices, erro
 	return m.Choices, err
 }
 
-// Relaxes reports whether changes of a merchant's choices would relax a rule. The error is a *FieldError if the
-// changes break a rule.
+// Relaxes reports whether changes would relax the payment settings of a merchant, see PaymentSettings.Relaxes. The
+// error is a *FieldError if a change is invalid.
 func (s *Settings) Relaxes(merchantID string, chosen, changes Choices) (bool, error) {
 	next, err := s.apply(chosen, changes)
 	if err != nil {
@@ -66,9 +66,9 @@ func (s *Settings) Relaxes(merchantID string, chosen, changes Choices) (bool, er
 	return after.Relaxes(before), err
 }
 
-// Change changes payment settings of a merchant, and returns the choices. The error is ErrStale if the choices
-// have another revision than seen, and a *FieldError if the changes break a rule. An empty text
-// restores a default. If seen is "", the changes are applied to any choices.
+// Change changes payment settings of a merchant, and returns the new choices. An empty value restores the default of
+// the setting. If seen is not "" and the stored choices have another revision, the error is ErrStale. If a change is
+// invalid, it is a *FieldError.
 func (s *Settings) Change(ctx context.Context, merchantID, seen string, changes Choices) (Choices, error) {
 	next, err := s.Storage.ChangeChoices(ctx, merchantID, func(chosen Choices) (Choices, error) {
 		if seen != "" && chosen.Revision() != seen {
@@ -83,17 +83,17 @@ func (s *Settings) Change(ctx context.Context, merchantID, seen string, changes 
 	return next, nil
 }
 
-// CheckMethods returns a *FieldError for payment methods if the merchant has live wallets, but none for any of the
-// methods: no invoice could be created then. walletOf returns the kind of wallet of a method, "" if this server does not
-// know the method.
+// CheckMethods returns a *FieldError if the merchant has live wallets but no wallet for any of the methods, because
+// no invoice could be created. walletOf returns the asset of the wallet that a method needs, or "" if this server
+// does not know the method.
 func (s *Settings) CheckMethods(ctx context.Context, merchantID string, codes []string, walletOf func(code string) string) error {
 	wallets, err := s.Merchants.Wallets(ctx, merchantID, Live)
 	if err != nil || len(wallets) == 0 || len(codes) == 0 {
 		return err
 	}
 	for _, code := range codes {
-		kind := walletOf(code)
-		if kind != "" && slices.ContainsFunc(wallets, func(w Wallet) bool { return w.Asset == kind }) {
+		asset := walletOf(code)
+		if asset != "" && slices.ContainsFunc(wallets, func(w Wallet) bool { return w.Asset == asset }) {
 			return nil
 		}
 	}
@@ -119,7 +119,7 @@ func (s *Settings) apply(chosen, changes Choices) (Choices, error) {
 	return next, s.checkNetworks(next, chosen)
 }
 
-// checkNetworks refuses changed explorers of networks that do not exist.
+// checkNetworks returns a *FieldError if the explorers change and name a network that is not in Networks.
 func (s *Settings) checkNetworks(next, chosen Choices) error {
 	if next[SettingExplorers] == chosen[SettingExplorers] {
 		return nil

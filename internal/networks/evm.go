@@ -79,7 +79,7 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 		}
 	}
 	if len(scanner.Assets()) == 0 {
-		return Network{}, errors.New("no token of this network is known: name one in CHEQUER_EVM_TOKENS; or for the network's own coin, " + Remedies("this setting"))
+		return Network{}, errors.New("no token of this network is known: name one in CHEQUER_EVM_TOKENS; or for the network's native coin, " + Remedies("this setting"))
 	}
 	return Network{
 		Network: EVM{scanner, q},

@@ -83,7 +83,7 @@ func otherNetworks(all []Network, queryable bool) []MethodOff {
 		}
 		reason := "the network is off; " + config.RPCSetting(string(p.ID)) + "=public switches it on, and its public endpoints learn " + networkCost(queryable)
 		if !queryable {
-			reason += "; " + p.OwnCoin() + " also needs " + addressQueries + "=on"
+			reason += "; " + p.NativeCoin() + " also needs " + addressQueries + "=on"
 		}
 		for _, a := range p.Assets {
 			methods = addOff(methods, a.Code, reason)

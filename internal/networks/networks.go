@@ -73,7 +73,7 @@ func (n Network) IsTest() bool {
 	return false
 }
 
-// allAssets returns the assets of the network, including its own coin when that cannot be watched.
+// allAssets returns the assets of the network, including its native coin when that cannot be watched.
 func (n Network) allAssets() []chain.Asset {
 	if e, isEVM := n.Network.(EVM); isEVM {
 		return e.Params().Assets

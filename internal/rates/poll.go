@@ -25,8 +25,8 @@ type feed struct {
 	interval  time.Duration
 	reference bool
 
-	triedAt      time.Time // time of the last request
-	answeredAt   time.Time // time of the last answer
+	attemptedAt  time.Time // time of the last request
+	receivedAt   time.Time // time of the last answer
 	err          error     // of the last request
 	silent       bool      // the last request had no answer
 	contradicted string    // pairs on which the other sources contradict it
@@ -138,8 +138,8 @@ func (t *Table) checkDates(tickers []Ticker, err error) ([]Ticker, error) {
 // the lock.
 func (t *Table) record(f *feed, tickers []Ticker, err error) {
 	name, now := f.source.Name(), t.Now()
-	first, wasSilent, wasContradicted := f.triedAt.IsZero(), f.silent, f.contradicted
-	f.triedAt, f.err, f.silent = now, err, len(tickers) == 0
+	first, wasSilent, wasContradicted := f.attemptedAt.IsZero(), f.silent, f.contradicted
+	f.attemptedAt, f.err, f.silent = now, err, len(tickers) == 0
 	t.dropFuture(now)
 	switch {
 	case f.silent:
@@ -150,7 +150,7 @@ func (t *Table) record(f *feed, tickers []Ticker, err error) {
 	case first || wasSilent:
 		t.Log.Info("rate source answers", "source", name, "pairs", len(tickers))
 	}
-	f.answeredAt = now
+	f.receivedAt = now
 	if f.reference {
 		t.storeReference(name, tickers, now)
 		return

@@ -17,7 +17,8 @@ type Report struct {
 	Pairs   []PairReport
 }
 
-// SourceReport is the state of a source. Times are zero if the event never happened.
+// SourceReport is the state of a source. AttemptedAt is zero before the first request, ReceivedAt and Age are zero
+// before the first answer.
 type SourceReport struct {
 	Name        string
 	AttemptedAt time.Time
@@ -57,6 +58,7 @@ func (t *Table) Report() Report {
 			line.Price = evaluation.Price.String()
 		}
 		r.Pairs = append(r.Pairs, line)
+		// v.evaluate appends the reference only where it is needed; the report always has it.
 		for _, q := range Evaluate(v.quotations[pair], v.agreed[pair], v.at).Quotations {
 			add(q)
 		}
@@ -67,9 +69,9 @@ func (t *Table) Report() Report {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for _, f := range t.feeds {
-		s := SourceReport{Name: f.source.Name(), AttemptedAt: f.triedAt, ReceivedAt: f.answeredAt, Fault: faultText(f.err), Quotations: quotations[f.source.Name()]}
+		s := SourceReport{Name: f.source.Name(), AttemptedAt: f.attemptedAt, ReceivedAt: f.receivedAt, Fault: faultText(f.err), Quotations: quotations[f.source.Name()]}
 		if !s.ReceivedAt.IsZero() {
-			s.Age = v.at.Sub(s.ReceivedAt)
+			s.Age = max(0, v.at.Sub(s.ReceivedAt)) // an answer may have arrived after the view was made
 		}
 		r.Sources = append(r.Sources, s)
 	}

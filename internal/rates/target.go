@@ -2,7 +2,7 @@ package rates
 
 import "time"
 
-// isBankingDay reports whether banks are open on a day of the TARGET calendar:
+// isBankingDay reports whether a day is a business day of the TARGET calendar:
 // https://www.ecb.europa.eu/ecb/contacts/working-hours/html/index.en.html
 func isBankingDay(day time.Time) bool {
 	if w := day.Weekday(); w == time.Saturday || w == time.Sunday {
@@ -27,8 +27,8 @@ func easter(year int) time.Time {
 	return time.Date(year, time.Month(n/31), n%31+1, 0, 0, 0, 0, time.UTC)
 }
 
-// missedTables returns the number of tables that were published after the given one, up to now. It
-// stops at one more than maxMissedTables.
+// missedTables returns the number of tables that were published after the table of the given time, up to now. It is at
+// most maxMissedTables + 1.
 func missedTables(table, now time.Time) (missed int) {
 	for day := table.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1); missed <= maxMissedTables; day = day.AddDate(0, 0, 1) {
 		if day.Add(publicationTime).After(now) {

@@ -1,5 +1,5 @@
-// Package seal encrypts secrets in a database, and authenticates rows in it, so that both need the
-// master key.
+// Package seal encrypts secrets and authenticates rows that are stored in a database. Reading the secrets and
+// forging the rows need the master key.
 package seal
 
 import (
@@ -28,7 +28,7 @@ type Box struct {
 	macKey []byte
 }
 
-// New returns a Box for a master key. The error is ErrKeySize.
+// New returns a Box for a master key. It returns ErrKeySize if the key does not have KeySize bytes.
 func New(master []byte) (*Box, error) {
 	if len(master) != KeySize {
 		return nil, ErrKeySize
@@ -52,21 +52,21 @@ func New(master []byte) (*Box, error) {
 // another row cannot be opened.
 func (b *Box) Seal(purpose string, plain []byte) string {
 	nonce := make([]byte, b.aead.NonceSize())
-	rand.Read(nonce) // never fails, see crypto/rand; 24 random bytes never repeat
+	rand.Read(nonce) // never fails, see crypto/rand; two nonces of 24 random bytes are equal with negligible probability
 	return version + base64.RawURLEncoding.EncodeToString(b.aead.Seal(nonce, nonce, plain, []byte(purpose)))
 }
 
-// Open decrypts a text that was sealed for the same purpose. The error is ErrSealed.
+// Open decrypts a text that was sealed for the same purpose. The error is ErrNotSealed.
 func (b *Box) Open(purpose, sealed string) ([]byte, error) {
 	text, versioned := strings.CutPrefix(sealed, version)
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if !versioned || err != nil || len(raw) < b.aead.NonceSize() {
-		return nil, ErrSealed
+		return nil, ErrNotSealed
 	}
 	nonce, body := raw[:b.aead.NonceSize()], raw[b.aead.NonceSize():]
 	plain, err := b.aead.Open(nil, nonce, body, []byte(purpose))
 	if err != nil {
-		return nil, ErrSealed
+		return nil, ErrNotSealed
 	}
 	return plain, nil
 }

@@ -73,8 +73,8 @@ func TestOpen_refuses(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got, err := test.box.Open(test.purpose, test.sealed); !errors.Is(err, seal.ErrSealed) {
-				t.Errorf("got %q, error %v, want %v", got, err, seal.ErrSealed)
+			if got, err := test.box.Open(test.purpose, test.sealed); !errors.Is(err, seal.ErrNotSealed) {
+				t.Errorf("got %q, error %v, want %v", got, err, seal.ErrNotSealed)
 			}
 		})
 	}

@@ -30,7 +30,7 @@ type problem struct {
 // Error implements error.
 func (p *problem) Error() string { return p.message }
 
-// Errors that any call can have.
+// Errors of several calls.
 var (
 	errNotFound     = &problem{status: http.StatusNotFound, code: "not_found", message: "There is nothing at this address"}
 	errMethod       = &problem{status: http.StatusMethodNotAllowed, code: "method_not_allowed", message: "This address does not accept this method"}
@@ -69,7 +69,7 @@ var domainProblems = []struct {
 	{invoice.ErrUnreached, &problem{status: http.StatusServiceUnavailable, code: "network_unreached", message: "No network of a payment method can be reached at the moment", retry: 30}},
 	{invoice.ErrUnwatched, &problem{status: http.StatusServiceUnavailable, code: "no_network", message: "This server does not watch the networks of the payment methods", retry: 30}},
 	{invoice.ErrNoMethod, invalid("payment_methods", "contains no payment method that is offered")},
-	{invoice.ErrTooLong, invalid("expires_in", "exceeds the time for which any payment method holds its price")},
+	{invoice.ErrTooLong, invalid("expires_in", "is longer than the time for which any payment method can hold its price")},
 	{invoice.ErrState, &problem{status: http.StatusConflict, code: "wrong_state", message: "The invoice does not allow this now"}},
 	{invoice.ErrTooLittle, &problem{status: http.StatusConflict, code: "too_little_due", message: "The amount due is too small for every payment method"}},
 	{invoice.ErrNothingReceived, &problem{status: http.StatusConflict, code: "nothing_received", message: "The invoice received nothing that can be refunded"}},
@@ -78,14 +78,14 @@ var domainProblems = []struct {
 	{invoice.ErrStale, &problem{status: http.StatusConflict, code: "invoice_changed", message: "The invoice has another version than the one in the request"}},
 	{invoice.ErrNoRefund, &problem{status: http.StatusNotFound, code: "refund_not_found", message: "The invoice has no such refund"}},
 	{invoice.ErrNoSurplus, &problem{status: http.StatusConflict, code: "no_surplus", message: "No surplus of the invoice waits for a decision"}},
-	{invoice.ErrOverRefund, &problem{status: http.StatusConflict, code: "over_refund", message: "The refund is more than what was received, confirmed and not refunded yet"}},
-	{invoice.ErrRefundExists, &problem{status: http.StatusConflict, code: "refund_exists", message: "The invoice has a refund of the same kind and amount; another one needs again"}},
+	{invoice.ErrOverRefund, &problem{status: http.StatusConflict, code: "over_refund", message: "The refund is more than the confirmed amount that is not refunded yet"}},
+	{invoice.ErrRefundExists, &problem{status: http.StatusConflict, code: "refund_exists", message: "The invoice has a refund of the same kind and amount; another one requires \"again\": true"}},
 	{invoice.ErrUnavailable, &problem{status: http.StatusServiceUnavailable, code: "unavailable", message: "The server is temporarily unavailable", retry: 1}},
 	{context.Canceled, errInterrupted},
 	{context.DeadlineExceeded, errInterrupted},
 }
 
-// problems are the error answers of one kind of calls for errors of the domain.
+// problems maps errors of the domain to the error answers of a group of calls.
 type problems map[error]*problem
 
 // handler returns a handler that calls handle and answers its errors with the problem that p has for them.

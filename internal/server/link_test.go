@@ -28,7 +28,7 @@ func linkQuery(key string, extra ...string) string {
 // encodeLink returns the query of a link with the given parameters and signature.
 func encodeLink(parameters map[string]string, sig string) string {
 	values := url.Values{}
-	for name, value := range maps.All(parameters) {
+	for name, value := range parameters {
 		values.Set(name, value)
 	}
 	if sig != "" {

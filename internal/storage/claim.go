@@ -13,7 +13,8 @@ import (
 
 // ClaimDeliveries implements webhook.Storage. A claimed delivery is due again when its claim ends,
 // so that it is not lost if the process ends. In the statement, d is a due delivery, and b is an earlier
-// delivery of the same invoice for which d waits.
+// pending delivery of the same invoice. d waits for b if b was not attempted yet, or first attempted after strict.
+// A delivery that was resent waits only for a resent b that was not attempted yet.
 func (s *Storage) ClaimDeliveries(ctx context.Context, endpointID string, now, strict, claimedUntil time.Time, limit int) ([]webhook.Claim, error) {
 	claims, err := answer(ctx, s.write, func(ctx context.Context, q querier) ([]webhook.Claim, error) {
 		positions, err := list(ctx, q, column[int64], `
@@ -60,8 +61,8 @@ func claim(ctx context.Context, q querier, endpointID string, position int64, cl
 	return c, err
 }
 
-// SaveAttempt implements webhook.Storage. If a later claim or a manual resend has set the time of the next
-// attempt, that time stays, unless the receiver accepted this attempt.
+// SaveAttempt implements webhook.Storage. It always stores the attempt. If a later claim or a manual resend has
+// changed the time of the next attempt, that time and the state stay, unless the endpoint accepted this attempt.
 func (s *Storage) SaveAttempt(ctx context.Context, c webhook.Claim, t merchant.Attempt, o webhook.Outcome) error {
 	err := s.write(ctx, func(ctx context.Context, q querier) error {
 		var number int

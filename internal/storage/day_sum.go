@@ -71,8 +71,8 @@ func (d daySums) add(a addend, generation int64, zone *time.Location, n int64) {
 	d[row] = s
 }
 
-// save writes the changes in the order of the primary key, so that no two transactions wait for each other on
-// PostgreSQL.
+// save writes the changes in the order of the primary key, so that transactions on PostgreSQL do not
+// deadlock.
 func (d daySums) save(ctx context.Context, q querier) error {
 	order := slices.SortedFunc(maps.Keys(d), dayRow.compare)
 	for _, r := range order {
@@ -99,8 +99,9 @@ type addendChange struct{ before, after addend }
 
 // saveDaySums changes the sums of days after changes of invoices, which must be written already. On PostgreSQL it
 // first locks the zone of the sums against changes, so that fillDaySums cannot compute a batch of the next generation
-// at the same time. A batch that was computed before the lock has the invoices before the changes. A batch that is
-// computed later has the changed invoices.
+// at the same time. A batch that was computed before the lock counted the invoices before the changes, so both generations
+// get the changes. A batch that is computed later counts the changed invoices, so only the current generation gets
+// them.
 func (s *Storage) saveDaySums(ctx context.Context, q querier, changes ...addendChange) error {
 	changes = slices.DeleteFunc(changes, func(c addendChange) bool { return c.before == c.after })
 	zones := map[string]sumZone{}
@@ -157,7 +158,8 @@ func (s *Storage) DaySums(ctx context.Context, merchantID string, mode invoice.M
 }
 
 // selectDaySums returns the statement that reads the sums of a period by asset and origin. It leaves
-// out rows with negative sums, which only a damaged database has and money.Amount cannot hold.
+// out rows without invoices, and rows with negative sums, which only a damaged database has and money.Amount cannot
+// hold.
 func selectDaySums(merchantID string, generation int64, mode invoice.Mode, p report.Period) statement {
 	return statement{`
 		SELECT day, currency, decimals, paid_asset, origin, origin_id, invoices, price, received FROM day_sums

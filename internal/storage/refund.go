@@ -24,7 +24,7 @@ type refundRow struct {
 	value                                 int64
 	heldUntil                             sql.Null[int64]
 	address, script, addressBy            string
-	answeredAt                            sql.Null[int64]
+	receivedAt                            sql.Null[int64]
 	endedQuote                            int64
 	tx, reason                            string
 	askedBy, preparedBy, sentBy, closedBy string
@@ -41,7 +41,7 @@ func refundsToRows(inv *invoice.Invoice) []refundRow {
 			kind: string(r.Kind), state: string(r.State), network: string(r.Network), asset: r.Asset,
 			coin: r.Amount.Currency().Code, decimals: int64(r.Amount.Currency().Decimals), amount: r.Amount.Minor().String(),
 			rateSource: r.Source, value: r.Value.Cents(), heldUntil: millis(r.HeldUntil),
-			address: r.Address, script: r.Script, addressBy: r.AddressBy, answeredAt: millis(r.AnsweredAt), endedQuote: int64(r.EndedQuote), tx: r.Tx, reason: r.Reason,
+			address: r.Address, script: r.Script, addressBy: r.AddressBy, receivedAt: millis(r.AnsweredAt), endedQuote: int64(r.EndedQuote), tx: r.Tx, reason: r.Reason,
 			askedBy: r.Asked.By, askedAt: r.Asked.At.UnixMilli(), preparedBy: r.Prepared.By, preparedAt: millis(r.Prepared.At),
 			sentBy: r.Sent.By, sentAt: millis(r.Sent.At), closedBy: r.Closed.By, closedAt: millis(r.Closed.At),
 		}
@@ -63,7 +63,7 @@ func (r refundRow) refund(fiat money.Currency) (invoice.Refund, error) {
 	refund := invoice.Refund{
 		ID: r.id, Kind: invoice.RefundKind(r.kind), State: invoice.RefundState(r.state), Network: chain.ID(r.network), Asset: r.asset,
 		Amount: money.FromMinor(units, coin), Source: r.rateSource, Value: money.FromCents(r.value, fiat), HeldUntil: fromMillis(r.heldUntil),
-		Address: r.address, Script: r.script, AddressBy: r.addressBy, AnsweredAt: fromMillis(r.answeredAt), EndedQuote: int(r.endedQuote), Tx: r.tx, Reason: r.reason,
+		Address: r.address, Script: r.script, AddressBy: r.addressBy, AnsweredAt: fromMillis(r.receivedAt), EndedQuote: int(r.endedQuote), Tx: r.tx, Reason: r.reason,
 		Asked:    invoice.Mark{By: r.askedBy, At: utc(r.askedAt)},
 		Prepared: invoice.Mark{By: r.preparedBy, At: fromMillis(r.preparedAt)},
 		Sent:     invoice.Mark{By: r.sentBy, At: fromMillis(r.sentAt)},
@@ -91,7 +91,7 @@ func (r *refundRow) fields() []any {
 	return []any{
 		&r.invoiceID, &r.number, &r.id, &r.merchantID, &r.mode, &r.kind, &r.state, &r.network, &r.asset, &r.coin, &r.decimals, &r.amount,
 		&r.rate, &r.rateSource, &r.value, &r.heldUntil, &r.address, &r.script, &r.addressBy, &r.tx, &r.reason, &r.askedBy, &r.askedAt,
-		&r.preparedBy, &r.preparedAt, &r.sentBy, &r.sentAt, &r.closedBy, &r.closedAt, &r.answeredAt, &r.endedQuote,
+		&r.preparedBy, &r.preparedAt, &r.sentBy, &r.sentAt, &r.closedBy, &r.closedAt, &r.receivedAt, &r.endedQuote,
 	}
 }
 
@@ -123,7 +123,7 @@ func saveRefunds(ctx context.Context, q querier, before, after []refundRow) erro
 				)`,
 				r.invoiceID, r.number, r.id, r.merchantID, r.mode, r.kind, r.state, r.network, r.asset, r.coin, r.decimals, r.amount, r.rate, r.rateSource,
 				r.value, r.heldUntil, r.address, r.script, r.addressBy, r.tx, r.reason, r.askedBy, r.askedAt, r.preparedBy, r.preparedAt,
-				r.sentBy, r.sentAt, r.closedBy, r.closedAt, r.answeredAt, r.endedQuote)
+				r.sentBy, r.sentAt, r.closedBy, r.closedAt, r.receivedAt, r.endedQuote)
 		case r != before[i]:
 			_, err = q.ExecContext(ctx, `
 				UPDATE refunds SET
@@ -134,7 +134,7 @@ func saveRefunds(ctx context.Context, q querier, before, after []refundRow) erro
 				WHERE invoice_id = $1 AND number = $2`,
 				r.invoiceID, r.number, r.kind, r.state, r.network, r.asset, r.coin, r.decimals, r.amount, r.rate, r.rateSource,
 				r.value, r.heldUntil, r.address, r.script, r.addressBy, r.tx, r.reason, r.askedBy,
-				r.preparedBy, r.preparedAt, r.sentBy, r.sentAt, r.closedBy, r.closedAt, r.answeredAt, r.endedQuote)
+				r.preparedBy, r.preparedAt, r.sentBy, r.sentAt, r.closedBy, r.closedAt, r.receivedAt, r.endedQuote)
 		}
 		if err != nil {
 			return fmt.Errorf("write refund %s: %w", r.id, err)

@@ -410,7 +410,7 @@ func TestRemovePersonalData_with_random_invoices(t *testing.T) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		r := rand.New(rand.NewPCG(seed, 1))
-		all, now, months, notes, addresses, removedNotes, removedAddresses := []*personal{}, noon, 0, 0, 0, 0, 0
+		all, now, months, notes, removedNotes, removedAddresses := []*personal{}, noon, 0, 0, 0, 0
 		for step := range 40 {
 			now = now.Add(24*time.Hour + time.Duration(r.IntN(40*24))*time.Hour)
 			if r.IntN(4) == 0 {
@@ -421,7 +421,6 @@ func TestRemovePersonalData_with_random_invoices(t *testing.T) {
 			for range r.IntN(3) {
 				p := &personal{id: fmt.Sprintf("i%d-%d", step, len(all)), open: r.IntN(3) == 0, last: now, stored: true}
 				all = append(all, p)
-				addresses++
 				created := now
 				c := creation(p.id, "shop")
 				build := c.Build
@@ -461,7 +460,6 @@ func TestRemovePersonalData_with_random_invoices(t *testing.T) {
 				case 2:
 					if !p.stored {
 						p.stored = true
-						addresses++
 						updateInvoice(t, s, p.id, func(inv *invoice.Invoice) { inv.RefundAddress = invoice.RefundAddress{Asset: "BTC", Address: shopper} })
 					}
 				}

@@ -50,8 +50,8 @@ func (l Logo) Ending() string {
 	return ".png"
 }
 
-// NewLogo makes a logo from a file. It encodes pixels again, and copies only known harmless parts
-// of an SVG. The error is a *FieldError.
+// NewLogo makes a logo from a file. It encodes pixels again, and writes an SVG again. An SVG with unknown elements or
+// attributes is refused. The error is a *FieldError.
 func NewLogo(file []byte) (Logo, error) {
 	l, err := newLogo(file)
 	if err != nil {
@@ -60,12 +60,12 @@ func NewLogo(file []byte) (Logo, error) {
 	return l, nil
 }
 
-// ParseLogo returns a logo that a service sent. It accepts only the types and sizes that NewLogo makes, and
-// cleans an SVG as NewLogo does.
+// ParseLogo returns a logo that a service sent. It accepts only the types and sizes that NewLogo makes, and writes an
+// SVG again as NewLogo does.
 func ParseLogo(kind string, body []byte) (Logo, error) {
 	l := Logo{Type: kind, Body: body}
 	if len(body) > MaxLogo {
-		return Logo{}, fmt.Errorf("has %d bytes, and may have %d", len(body), MaxLogo)
+		return Logo{}, fmt.Errorf("has %d bytes, and may have at most %d", len(body), MaxLogo)
 	}
 	if kind == TypeSVG {
 		clean, err := cleanSVG(body)
@@ -74,7 +74,16 @@ func ParseLogo(kind string, body []byte) (Logo, error) {
 	if kind != TypePNG && kind != TypeJPEG {
 		return Logo{}, errors.New("has an unknown type")
 	}
-	_, err := decode(body)
+	size, format, err := image.DecodeConfig(bytes.NewReader(body))
+	switch {
+	case err != nil:
+		return Logo{}, fmt.Errorf("cannot be read: %w", err)
+	case "image/"+format != kind:
+		return Logo{}, fmt.Errorf("is of the type image/%s, not %s", format, kind)
+	case max(size.Width, size.Height) > sides[0]:
+		return Logo{}, fmt.Errorf("is %d × %d pixels, and may be at most %d × %d", size.Width, size.Height, sides[0], sides[0])
+	}
+	_, err = decode(body)
 	return l, err
 }
 
@@ -83,7 +92,7 @@ func newLogo(file []byte) (Logo, error) {
 	case len(file) == 0:
 		return Logo{}, errors.New("is empty")
 	case len(file) > MaxLogoFile:
-		return Logo{}, fmt.Errorf("has %d bytes, and may have %d", len(file), MaxLogoFile)
+		return Logo{}, fmt.Errorf("has %d bytes, and may have at most %d", len(file), MaxLogoFile)
 	case looksLikeXML(file):
 		body, err := cleanSVG(file)
 		return Logo{Type: TypeSVG, Body: body}, err
@@ -95,7 +104,7 @@ func newLogo(file []byte) (Logo, error) {
 	return encode(picture)
 }
 
-// looksLikeXML reports whether a file begins with a tag.
+// looksLikeXML reports whether the first character after a byte order mark and white space is "<".
 func looksLikeXML(file []byte) bool {
 	file = bytes.TrimLeft(bytes.TrimPrefix(file, byteOrderMark), " \t\r\n")
 	return bytes.HasPrefix(file, []byte("<"))
@@ -111,7 +120,7 @@ func decode(file []byte) (image.Image, error) {
 		return nil, fmt.Errorf("cannot be read: %w", err)
 	}
 	if size.Width < 1 || size.Height < 1 || size.Width > maxSide || size.Height > maxSide {
-		return nil, fmt.Errorf("is %d × %d pixels, and may be %d × %d", size.Width, size.Height, maxSide, maxSide)
+		return nil, fmt.Errorf("is %d × %d pixels, and may be at most %d × %d", size.Width, size.Height, maxSide, maxSide)
 	}
 	if !square(float64(size.Width), float64(size.Height)) {
 		return nil, fmt.Errorf("is %d × %d pixels, and must be square", size.Width, size.Height)
@@ -134,8 +143,8 @@ func square(width, height float64) bool {
 	return max(width, height) <= 1.02*min(width, height)
 }
 
-// sides are the sizes at which a logo is encoded until it is small enough, in pixels. The first has
-// four pixels for each pixel on the page. The last always fits: 32 × 32 pixels of four bytes are
+// sides are the sizes at which a logo is encoded until it is small enough, in pixels. The first is
+// four times the width on the page. The last always fits: 32 × 32 pixels of four bytes are
 // 4 KiB uncompressed.
 var sides = []int{128, 112, 96, 80, 64, 48, 32}
 
@@ -146,7 +155,7 @@ func encode(picture image.Image) (Logo, error) {
 		small := scaled(picture, min(side, picture.Bounds().Dx())) // enlarging a small picture gains nothing
 		var b bytes.Buffer
 		if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, small); err != nil {
-			return Logo{}, fmt.Errorf("cannot be drawn: %w", err)
+			return Logo{}, fmt.Errorf("cannot be encoded: %w", err)
 		}
 		if b.Len() <= MaxLogo {
 			return Logo{Type: TypePNG, Body: b.Bytes()}, nil
@@ -156,13 +165,13 @@ func encode(picture image.Image) (Logo, error) {
 		}
 		b.Reset()
 		if err := jpeg.Encode(&b, small, &jpeg.Options{Quality: 85}); err != nil {
-			return Logo{}, fmt.Errorf("cannot be drawn: %w", err)
+			return Logo{}, fmt.Errorf("cannot be encoded: %w", err)
 		}
 		if b.Len() <= MaxLogo {
 			return Logo{Type: TypeJPEG, Body: b.Bytes()}, nil
 		}
 	}
-	return Logo{}, errors.New("cannot be made small enough")
+	panic("theme: the smallest logo exceeds MaxLogo")
 }
 
 // scaled returns a picture scaled to a square. The page shows it on white, so a picture of light

@@ -191,10 +191,10 @@ func TestNewLogo_refuses(t *testing.T) {
 		{"a text", []byte("hello"), "must be a PNG, JPEG, WebP, GIF or SVG picture"},
 		{"a PDF", []byte("%PDF-1.7"), "must be a PNG, JPEG, WebP, GIF or SVG picture"},
 		{"a program", []byte("\x7fELF"), "must be a PNG, JPEG, WebP, GIF or SVG picture"},
-		{"a giant file", append(encoded(t, "png", ring(64, white, red)), make([]byte, theme.MaxLogoFile)...), "may have 1048576"},
-		{"a decompression bomb", pngHeader(60_000, 60_000), "is 60000 × 60000 pixels, and may be 2048 × 2048"},
+		{"a giant file", append(encoded(t, "png", ring(64, white, red)), make([]byte, theme.MaxLogoFile)...), "may have at most 1048576"},
+		{"a decompression bomb", pngHeader(60_000, 60_000), "is 60000 × 60000 pixels, and may be at most 2048 × 2048"},
 		{"one pixel more than allowed", pngHeader(2049, 2049), "is 2049 × 2049"},
-		{"a long strip", pngHeader(1, 2_000_000_000), "may be 2048 × 2048"},
+		{"a long strip", pngHeader(1, 2_000_000_000), "may be at most 2048 × 2048"},
 		{"a wide picture", wide, "is 400 × 120 pixels, and must be square"},
 		{"half a picture", encoded(t, "png", noise(64, true))[:3000], "cannot be read"},
 		{"only a header", pngHeader(64, 64), "cannot be read"},
@@ -228,5 +228,35 @@ func TestParseLogo_checks_the_logo_of_a_service(t *testing.T) {
 		if _, err := theme.ParseLogo(l.Type, l.Body); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
+	}
+}
+
+// A foreign service may send a picture whose type or size NewLogo does not make.
+func TestParseLogo_refuses_other_types_and_sizes(t *testing.T) {
+	t.Parallel()
+	large := encoded(t, "png", ring(256, white, red))
+	tests := map[string]struct {
+		kind string
+		body []byte
+		want string
+	}{
+		"JPEG_as_PNG": {theme.TypePNG, encoded(t, "jpeg", ring(64, white, red)), "is of the type image/jpeg, not image/png"},
+		"GIF_as_PNG":  {theme.TypePNG, encoded(t, "gif", ring(64, white, red)), "is of the type image/gif, not image/png"},
+		"large_side":  {theme.TypePNG, large, "may be at most 128 × 128"},
+		"no_picture":  {theme.TypePNG, []byte("text"), "cannot be read"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if len(tt.body) > theme.MaxLogo {
+				t.Fatalf("the picture has %d bytes, want at most %d", len(tt.body), theme.MaxLogo)
+			}
+			if _, err := theme.ParseLogo(tt.kind, tt.body); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("ParseLogo: %v, want an error with %q", err, tt.want)
+			}
+		})
+	}
+	if _, err := theme.ParseLogo(theme.TypePNG, encoded(t, "png", ring(64, white, red))); err != nil {
+		t.Errorf("ParseLogo of a valid picture: %v", err)
 	}
 }

@@ -17,7 +17,7 @@ type account struct {
 	// stale is true if a reorganisation removed the rise that recorded the balance at birth.
 	stale bool
 	rises []chain.Transfer // rises on the network, by ascending block height
-	// stray is true if the network's own coin arrived at a destination for tokens.
+	// stray is true if the network's native coin arrived at a destination for tokens.
 	stray bool
 }
 
@@ -47,7 +47,7 @@ func (x *index) Strays() iter.Seq[string] {
 	}
 }
 
-// account returns the account of a script. It creates one if the network's own coin arrived at a
+// account returns the account of a script. It creates one if the network's native coin arrived at a
 // destination where it is not expected, and returns nil if the script is not a destination.
 func (x *index) account(script string) *account {
 	if a := x.accounts[script]; a != nil {

@@ -92,7 +92,7 @@ func TestIndex_follows_recorded_balances(t *testing.T) {
 	}
 }
 
-// The network's own coin may arrive at destinations where it is not expected. Accounts includes the
+// The network's native coin may arrive at destinations where it is not expected. Accounts includes the
 // destinations where it is recorded; Strays lists the others, newest first.
 func TestIndex_lists_destinations_where_the_coin_is_not_expected(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 type Storage interface {
 	// AcquireLease takes or renews the lease of a network for a holder. It returns the epoch, which
 	// grows with every new holder, or invoice.ErrFenced while another holder renews the lease. A
-	// caller gets the lease of another holder after its calls have observed no renewal for ttl. now
+	// caller takes over the lease of another holder when the caller's own calls have seen no renewal for ttl. now
 	// is compared only with the times of the same caller's earlier calls, never with another
 	// process's clock.
 	AcquireLease(ctx context.Context, network chain.ID, holder string, now time.Time, ttl time.Duration) (epoch int64, err error)
@@ -20,7 +20,7 @@ type Storage interface {
 	// holder gets it without waiting.
 	ReleaseLease(ctx context.Context, network chain.ID, epoch int64) error
 	// SaveProgress stores the progress of a network. It returns invoice.ErrFenced if the lease
-	// is lost, or if the sequence is not newer than the stored one.
+	// is lost, or if the sequence of the lease is not greater than the stored one.
 	SaveProgress(ctx context.Context, lease invoice.Lease, p invoice.Progress) error
 	// Progress returns the progress of each network.
 	Progress(ctx context.Context) (map[chain.ID]invoice.Progress, error)
@@ -33,8 +33,8 @@ type Storage interface {
 	Rises(ctx context.Context, network chain.ID, scanned time.Time, add func(Rise)) error
 	// TransfersAbove returns the transfers that are recorded in blocks above a height.
 	TransfersAbove(ctx context.Context, network chain.ID, height int64) ([]chain.Transfer, error)
-	// RecordedTransfers returns the transfers that a new scan may change, see invoice.Storage. The outpoints that the
-	// unconfirmed ones spend must be watched.
+	// RecordedTransfers returns the transfers that a new scan may change, among them all in blocks above a height, see
+	// invoice.Storage. The watcher must watch the outpoints that the unconfirmed transfers spend.
 	RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]invoice.Recorded, error)
 }
 
@@ -47,18 +47,18 @@ type Destination struct {
 	invoice.Owner
 	// Until is the scanned time of the network after which the destination is dropped.
 	Until time.Time
-	// Account is set if the network's own coin is expected and observed by balances.
+	// Account is set if the network's native coin is expected and observed by balances.
 	Account *Account
 }
 
-// Account is the birth of a destination whose balance is watched.
+// Account describes a destination whose balance is watched.
 type Account struct {
-	Position int64        // position in the merchant's feed
-	Birth    chain.Cursor // tip of the network at that time
+	Position int64        // position in the merchant's feed of the event that created the destination
+	Birth    chain.Cursor // tip of the network when the invoice was created
 }
 
-// Rise is a recorded rise of a balance. Without a block it is no longer on the network.
+// Rise is a recorded rise of a balance. If it has no block, it is no longer on the network.
 type Rise struct {
 	chain.Transfer
-	Old bool // as old as its invoice, or older
+	Old bool // not newer than its invoice, see invoice.Transfer
 }

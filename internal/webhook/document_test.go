@@ -20,8 +20,8 @@ var documented = sync.OnceValues(func() (*openapi3.Operation, error) {
 })
 
 // checkDocumented checks the headers of a delivery against the document: all documented headers are
-// present, and there are no other headers that begin with X-. The tests of package server check the
-// body.
+// present, there are no other headers that begin with X-, and the media type is documented. The tests of package
+// server check the body.
 func checkDocumented(t testing.TB, h http.Header) {
 	o, err := documented()
 	if err != nil {
@@ -32,6 +32,9 @@ func checkDocumented(t testing.TB, h http.Header) {
 	for _, p := range o.Parameters {
 		name := http.CanonicalHeaderKey(p.Value.Name)
 		named[name] = true
+		if len(h.Values(name)) == 0 {
+			t.Errorf("%s is missing", name)
+		}
 		if err := p.Value.Schema.Value.VisitJSON(h.Get(name), openapi3.EnableJSONSchema2020()); err != nil {
 			t.Errorf("%s does not match the document: %v", name, err)
 		}

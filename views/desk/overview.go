@@ -2,7 +2,7 @@ package desk
 
 import "chequer/views"
 
-// Overview is the first page of a shop.
+// Overview is the first page of a shop, and the page of all shops.
 type Overview struct {
 	Frame
 	Periods  []Tab
@@ -16,14 +16,14 @@ type Overview struct {
 	ZoneNote string   // states that the days begin in another time zone than that of the page; empty if they do not
 	Groups   []Groups // totals by shop; only on the page of all shops
 
-	Decides     bool // the account decides about payments
+	MayDecide   bool // the account may decide about payments
 	Cases       []Case
 	AllCases    views.Link
 	Rows        []PaymentRow // the newest payments
 	AllPayments string       // address of all payments
 }
 
-// SecurityNotice tells an owner of a change of a wallet, an owner or a sign-in method.
+// SecurityNotice is a notice to an owner about a change of a wallet, an owner or a sign-in method.
 type SecurityNotice struct {
 	Text   string
 	Detail string // the actor and the time
@@ -48,5 +48,5 @@ type FirstStep struct {
 	Name string
 	Hint string // how to do it; empty once it is done
 	Done bool
-	Link views.Link // without an address if the desk cannot do it
+	Link views.Link // its URL is empty if the step cannot be done at the desk
 }

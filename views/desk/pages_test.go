@@ -300,7 +300,7 @@ func pages() map[string]templ.Component {
 			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/backup", Current: true}}, Last: evil, Action: "/desk/m/backup", Passphrase: field("passphrase"), Repeated: field("repeated"),
 		}),
 		"all shops": desk.OverviewPage(desk.Overview{
-			Frame: f, Notices: []desk.SecurityNotice{{Text: evil, Detail: evil, URL: "/desk/m/log?below=2"}}, Dismiss: button, Decides: true, Groups: []desk.Groups{{Heading: evil, Property: evil, Rows: []desk.GroupRow{{Name: evil, Count: evil, Share: evil, Amount: evil, Before: evil}}, Total: desk.GroupRow{Name: evil}}},
+			Frame: f, Notices: []desk.SecurityNotice{{Text: evil, Detail: evil, URL: "/desk/m/log?below=2"}}, Dismiss: button, MayDecide: true, Groups: []desk.Groups{{Heading: evil, Property: evil, Rows: []desk.GroupRow{{Name: evil, Count: evil, Share: evil, Amount: evil, Before: evil}}, Total: desk.GroupRow{Name: evil}}},
 			Cases: []desk.Case{{Shop: evil, Heading: evil, URL: "/desk/m/payments/1", Text: evil, Action: views.Link{Text: evil, URL: "/desk/m/payments/1"}, Snooze: views.Link{Text: evil, URL: "/desk/m/payments/1/snooze"}}},
 			Rows:  []desk.PaymentRow{{Shop: evil, Name: evil, URL: "/desk/m/payments/1", State: desk.State{Text: evil}}},
 		}),

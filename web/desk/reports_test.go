@@ -124,7 +124,7 @@ func TestReports_names_sources(t *testing.T) {
 		f.testSales.settle(inv, "0.001")
 		got := textOf(b.get("/desk/shop/reports?mode=test&by="+tt.by).want(http.StatusOK, "Received by").find("section > .tw tbody tr"))
 		if want := tt.name + " " + tt.detail + " 1 "; !strings.Contains(got, want) || !strings.Contains(got, "Other payments") {
-			t.Errorf("the table is %q, want %q", got, want)
+			t.Errorf("the table is %q, want %q and a row of other payments", got, want)
 		}
 	}
 }
@@ -214,7 +214,7 @@ func TestReports_export_interrupted(t *testing.T) {
 		body, err := io.ReadAll(answer.Body)
 		answer.Body.Close()
 		if err == nil || answer.StatusCode != http.StatusOK {
-			t.Errorf("%s: answer %d with %d bytes, error %v, want an error", encoding, answer.StatusCode, len(body), err)
+			t.Errorf("%s: got status %d, %d bytes, error %v; want status 200 and an error", encoding, answer.StatusCode, len(body), err)
 		}
 		if encoding == "gzip" {
 			if z, err := gzip.NewReader(bytes.NewReader(body)); err == nil {

@@ -23,7 +23,7 @@ const (
 	maxReadings = 500
 )
 
-// balances finds transfers of the network's own coin.
+// balances finds transfers of the network's native coin.
 type balances struct {
 	source BalanceSource
 	coin   chain.Asset

@@ -58,7 +58,7 @@ func (n *Network) ID() chain.ID { return n.params.ID }
 // BlockTime implements chain.Timed.
 func (n *Network) BlockTime() time.Duration { return n.params.BlockTime }
 
-// Assets returns the network's own coin and its tokens.
+// Assets returns the network's native coin and its tokens.
 func (n *Network) Assets() []chain.Asset { return clone(n.params.Assets) }
 
 // Bridged implements chain.Bridged.

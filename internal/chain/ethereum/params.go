@@ -310,7 +310,7 @@ var (
 // a transfer arrived.
 const blockGrace = 3 * time.Minute
 
-// asset returns the network's own coin, or a token if a contract is given. Only the coin is
+// asset returns the network's native coin, or a token if a contract is given. Only the coin is
 // volatile: the tokens represent fiat money.
 func (n network) asset(code, symbol, name string, currency money.Currency, contract string) chain.Asset {
 	policy := chain.Policy{Depth: n.depth, BlockGrace: blockGrace}

@@ -121,7 +121,7 @@ func (v *view) readRange(ctx context.Context, records []record, final int64, to 
 // readLogs reads the logs of adjoining records, in the order of their blocks. complete reports
 // whether they are the logs to all addresses, and not only those to the given destinations.
 func (v *view) readLogs(ctx context.Context, records []record, to iter.Seq[string]) (logs []Log, complete bool, err error) {
-	if len(v.contracts) == 0 { // only the network's own coin is watched
+	if len(v.contracts) == 0 { // only the network's native coin is watched
 		return nil, true, nil
 	}
 	query := Query{Contracts: v.contracts}

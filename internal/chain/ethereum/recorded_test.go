@@ -71,7 +71,7 @@ func TestScan_finds_transfers_to_a_destination_added_later(t *testing.T) {
 	}
 }
 
-// The network's own coin is found where it is not expected, unless the account spent.
+// The network's native coin is found where it is not expected, unless the account spent.
 func TestScan_finds_strays(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

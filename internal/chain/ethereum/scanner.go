@@ -17,7 +17,7 @@ const maxTipAge = 5 * time.Minute
 const maxTipLag = time.Minute
 
 // Scanner is an EVM network that is watched through a source. It implements
-// chain.Scanner and chain.Reporter. It offers the listed tokens. The network's own coin
+// chain.Scanner and chain.Reporter. It offers the listed tokens. The network's native coin
 // and claimed tokens are offered only if the source may be asked for the balances of
 // addresses: only balances prove how much of them arrived. Bridged tokens are watched and
 // never offered.
@@ -28,7 +28,7 @@ type Scanner struct {
 	source      Source
 	now         func() time.Time
 	view        view
-	balances    *balances // nil if the network's own coin is not offered
+	balances    *balances // nil if the network's native coin is not offered
 	attempts    chain.Attempts
 	tokenFaults *tokenFaults
 	// OnTokenFault is called when the answer of a contract means that its token is not offered.

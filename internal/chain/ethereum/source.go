@@ -51,7 +51,7 @@ type BalanceSource interface {
 	// Tokens returns the balances of a token in the state after a block. Its errors are
 	// those of Balances. See EIP-20, "balanceOf".
 	Tokens(ctx context.Context, at Header, contract keys.EthereumAddress, accounts []keys.EthereumAddress) ([]*big.Int, error)
-	// Payments returns the transactions of a block that send the network's own coin to
+	// Payments returns the transactions of a block that send the network's native coin to
 	// accounts, except those of contracts.
 	Payments(ctx context.Context, at Header, to []keys.EthereumAddress) ([]Payment, error)
 }
@@ -67,7 +67,7 @@ type TokenSource interface {
 // ErrNoState means that the state of a block is pruned.
 var ErrNoState = errors.New("the state of the block is not kept any more")
 
-// Payment is a transaction that sends the network's own coin.
+// Payment is a transaction that sends the network's native coin.
 type Payment struct {
 	Tx     Hash
 	To     keys.EthereumAddress

@@ -12,7 +12,7 @@ import (
 	"chequer/internal/keys"
 )
 
-// Accounts where the network's own coin is not expected are read at intervals: the newest
+// Accounts where the network's native coin is not expected are read at intervals: the newest
 // of them each time, the others in turn, so that the cost does not grow with their number.
 const (
 	strayInterval = time.Minute
@@ -24,7 +24,7 @@ const (
 	maxStrayReadings  = 60
 )
 
-// strayState is the state of the accounts where the network's own coin is not expected. It is not
+// strayState is the state of the accounts where the network's native coin is not expected. It is not
 // stored, and neither the cursor nor the scanned time depends on it, so a transfer to such an account
 // may be shown with a delay.
 type strayState struct {

@@ -51,6 +51,9 @@ func hasBridgedCode(token chain.Asset) bool {
 	return false
 }
 
+// maxDecimals is the largest number of decimals of an additional token.
+const maxDecimals = 24
+
 // parseToken parses one token.
 func parseToken(text string) (chain.Asset, error) {
 	fields := strings.Split(text, ":")
@@ -63,16 +66,19 @@ func parseToken(text string) (chain.Asset, error) {
 		return chain.Asset{}, fmt.Errorf("%q is not a listed token: describe it as network:CODE:contract:decimals:RATE", text)
 	}
 	i := slices.IndexFunc(Networks, func(p Params) bool { return string(p.ID) == fields[0] })
-	if len(fields) != 5 || i < 0 {
+	if len(fields) != 5 {
 		return chain.Asset{}, fmt.Errorf("%q is not in the form network:CODE:contract:decimals:RATE, such as base:CODE:0x…:6:USDC", text)
+	}
+	if i < 0 {
+		return chain.Asset{}, fmt.Errorf("%q: %q is not a known EVM network", text, fields[0])
 	}
 	contract, err := keys.ParseEthereumAddress(fields[2])
 	decimals, numberErr := strconv.ParseUint(fields[3], 10, 8)
 	switch {
 	case err != nil:
 		return chain.Asset{}, fmt.Errorf("%q: %w", text, err)
-	case numberErr != nil || decimals > 24:
-		return chain.Asset{}, fmt.Errorf("%q: %q is not a number of decimals", text, fields[3])
+	case numberErr != nil || decimals > maxDecimals:
+		return chain.Asset{}, fmt.Errorf("%q: %q is not a number of decimals from 0 to %d", text, fields[3], maxDecimals)
 	case !isCode(fields[1]) || !isCode(fields[4]):
 		return chain.Asset{}, fmt.Errorf("%q: a code is 2 to 20 capital letters, digits and hyphens", text)
 	}
@@ -96,8 +102,9 @@ func RateCodes(tokens map[chain.ID][]chain.Asset) []string {
 	return slices.Sorted(maps.Keys(codes))
 }
 
-// With returns the parameters with additional tokens. Those that are not in p.More are claimed.
-// Bridged tokens among them are offered like any other token.
+// With returns the parameters with additional tokens. The codes of tokens that are not in p.More are added to
+// Claimed, because no issuer's list confirms them. A bridged token among them is offered like any other token, and
+// is removed from Bridged.
 func (p Params) With(tokens []chain.Asset) Params {
 	p.Claimed = nil
 	for _, a := range tokens {
@@ -112,8 +119,8 @@ func (p Params) With(tokens []chain.Asset) Params {
 	return p
 }
 
-// OwnCoin returns the code of the network's own coin.
-func (p Params) OwnCoin() string {
+// NativeCoin returns the code of the network's native coin.
+func (p Params) NativeCoin() string {
 	i := slices.IndexFunc(p.Assets, func(a chain.Asset) bool { return a.Policy.Balance })
 	return p.Assets[i].Code
 }

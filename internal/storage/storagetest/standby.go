@@ -12,8 +12,8 @@ import (
 	"chequer/internal/programtest"
 )
 
-// Standby starts a synchronous standby of the server, which ends with the test: from now on the server
-// commits a transaction only when the standby has it. See PostgreSQL, "Log-Shipping Standby Servers".
+// Standby starts a synchronous standby of the server, and stops it at the end of the test. The server then commits a
+// transaction only when the standby has it. See PostgreSQL, "Log-Shipping Standby Servers".
 func (s *Server) Standby(t testing.TB) *Server {
 	t.Helper()
 	data, err := os.MkdirTemp("", "chequer-pg-") //nolint:usetesting // the server deletes it

@@ -37,7 +37,7 @@ func (v *page) refunding() error {
 }
 
 // refundPath is the path of the page of the refunds of an invoice.
-func refundPath(id string) string { return "/payments/" + id + visit.Refund }
+func refundPath(id string) string { return "/payments/" + id + "/" + visit.Refund }
 
 // showRefund shows the page of the refunds of an invoice, and why a form was refused.
 func (v *page) showRefund(status int, inv *invoice.Invoice, fault refundFault) error {

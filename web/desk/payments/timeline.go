@@ -16,7 +16,7 @@ type moment struct {
 	step desk.Step
 }
 
-// timeline returns the events of an invoice, oldest first. Times are on the invoice's own clock, which simulations
+// timeline returns the steps of an invoice, oldest first. Times are on the invoice's own clock, which simulations
 // advance.
 func (v *page) timeline(inv *invoice.Invoice, payments []invoice.Payment) []desk.Step {
 	var all []moment
@@ -46,9 +46,7 @@ func (v *page) timeline(inv *invoice.Invoice, payments []invoice.Payment) []desk
 	if !inv.State.PaidAt.Equal(inv.FirstPaidAt) {
 		add(inv.State.PaidAt, "ok", v.Text("desk.step.again"), "")
 	}
-	if !inv.AcceptedAt.IsZero() {
-		add(inv.AcceptedAt, "ok", v.Text("desk.step.accepted"), v.Text("desk.step.by", "Actor", inv.AcceptedBy))
-	}
+	add(inv.AcceptedAt, "ok", v.Text("desk.step.accepted"), v.Text("desk.step.by", "Actor", inv.AcceptedBy))
 	for _, r := range inv.Refunds {
 		amount := v.assetAmount(r.Network, r.Asset, r.Amount)
 		step := func(m invoice.Mark, shape, id string) {

@@ -61,7 +61,7 @@ func (v *page) shopGroups(r report.Report, shops []merchant.Merchant, mode invoi
 
 // addCasesOfAll adds the oldest invoices of all shops that wait for a decision of the account.
 func (v *page) addCasesOfAll(page *desk.Overview, mode invoice.Mode) error {
-	if page.Decides = v.May(account.Decide); !page.Decides {
+	if page.MayDecide = v.May(account.Decide); !page.MayDecide {
 		return nil
 	}
 	cases, more, err := v.CasesOfAllShops(mode, invoice.Position{}, shownCases)

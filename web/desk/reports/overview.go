@@ -158,7 +158,7 @@ func (v *page) comparedTotals(r report.Report) []desk.Total {
 
 // addCases adds the oldest invoices that wait for a decision, if the account may decide.
 func (v *page) addCases(page *desk.Overview, mode invoice.Mode) error {
-	if page.Decides = v.May(account.Decide); !page.Decides {
+	if page.MayDecide = v.May(account.Decide); !page.MayDecide {
 		return nil
 	}
 	open, err := v.Invoices.Undecided(v.Request().Context(), v.Shop.ID, mode, invoice.Position{}, shownCases)

@@ -16,8 +16,8 @@ import (
 	"chequer/views/desk"
 )
 
-// addSteps adds the first steps of a shop that has no live payment yet, in place of the totals. Facts about the shop
-// decide which steps are done.
+// addSteps replaces the totals of the live mode by the first steps if the shop has no paid live invoice and the
+// account may sell.
 func (v *page) addSteps(page *desk.Overview, mode invoice.Mode) error {
 	live, err := v.Tally(invoice.Live)
 	if err != nil || mode == invoice.Test || live.Statuses[invoice.Paid] > 0 || !v.May(account.Sell) {
@@ -75,22 +75,28 @@ func (v *page) steps(ctx context.Context) ([]desk.FirstStep, error) {
 // API key that is not revoked.
 func (v *page) hasSource(ctx context.Context) (bool, error) {
 	products, err := v.Products.Products(ctx, v.Shop.ID)
-	if err != nil || slices.ContainsFunc(products, func(p merchant.Product) bool { return p.Mode == merchant.Live }) {
-		return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(products, func(p merchant.Product) bool { return p.Mode == merchant.Live }) {
+		return true, nil
 	}
 	links, err := v.Links.Links(ctx, v.Shop.ID)
 	if err != nil || slices.ContainsFunc(links, func(l merchant.Link) bool { return l.Mode == merchant.Live }) {
 		return err == nil, err
 	}
 	terminals, err := v.Terminals.List(ctx, v.Shop.ID)
-	if err != nil || slices.ContainsFunc(terminals, func(t merchant.Terminal) bool { return t.Mode == merchant.Live }) {
-		return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(terminals, func(t merchant.Terminal) bool { return t.Mode == merchant.Live }) {
+		return true, nil
 	}
 	keys, err := v.Merchants.Keys(ctx, v.Shop.ID)
 	return slices.ContainsFunc(keys, func(k merchant.Key) bool { return k.Mode == merchant.Live && k.RevokedAt.IsZero() }), err
 }
 
-// step returns a first step with its texts.
+// step returns a first step. Only an open step has a hint.
 func (v *page) step(name, hint string, done bool) desk.FirstStep {
 	s := desk.FirstStep{Name: v.Text(name), Done: done}
 	if !done {
@@ -107,7 +113,7 @@ func (v *page) withLink(s desk.FirstStep, needs account.Permission, path string)
 	return s
 }
 
-// samplePrice is a usual price with which the overview asks whether an invoice could be created.
+// samplePrice is the price for which methodHint checks whether an invoice can be created.
 var samplePrice = money.MustParse("100", money.EUR)
 
 // methodHint returns the reason why no payment method can be offered now; "" if at least one can be offered.

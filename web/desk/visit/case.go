@@ -8,18 +8,16 @@ import (
 	"chequer/views/desk"
 )
 
-// The decisions about an invoice that several screens link to, as their paths name them.
+// The path segments, below the page of an invoice, of the actions that several screens link to.
 const (
 	Accept  = "accept"
 	Cancel  = "cancel"
 	Requote = "requote"
 	Snooze  = "snooze"
+	Refund  = "refund"
 )
 
-// Refund is the path of the page of refunds, below that of an invoice.
-const Refund = "/refund"
-
-// Case returns an invoice that waits for a decision, with its default action.
+// Case returns the view of an invoice that waits for a decision, with its default action.
 func (v *Visit) Case(inv *invoice.Invoice) desk.Case {
 	s, e := inv.Summary(), v.Invoices.Evaluation(inv)
 	state, address := v.InvoiceState(s), v.Below("/payments/"+s.ID)
@@ -50,11 +48,11 @@ func (v *Visit) defaultAction(inv *invoice.Invoice, s invoice.Summary, e *invoic
 	late := s.Has(invoice.Late) || s.Has(invoice.Older)
 	switch {
 	case slices.ContainsFunc(inv.Refunds, invoice.Refund.Pending):
-		return views.Link{Text: v.Text("desk.refund.open"), URL: address + Refund}
+		return views.Link{Text: v.Text("desk.refund.open"), URL: address + "/" + Refund}
 	case isRefundRequested(s, e):
-		return views.Link{Text: v.Text("desk.refund.prepare"), URL: address + Refund}
+		return views.Link{Text: v.Text("desk.refund.prepare"), URL: address + "/" + Refund}
 	case s.Has(invoice.Overpaid) && !late && !s.Has(invoice.WrongAsset) && s.Status == invoice.Paid:
-		return views.Link{Text: v.Text("desk.refund.surplus", "Amount", v.Fiat(s.Overpaid)), URL: address + Refund}
+		return views.Link{Text: v.Text("desk.refund.surplus", "Amount", v.Fiat(s.Overpaid)), URL: address + "/" + Refund}
 	case s.Status == invoice.Paid, s.Has(invoice.Overpaid), s.Has(invoice.WrongAsset), s.Has(invoice.WasReorged): // no usual decision
 	case s.Has(invoice.Underpaid) && !late && d.Requote:
 		return views.Link{Text: v.Text("desk.requote.ask", "Amount", v.Fiat(s.Due)), URL: address + "/" + Requote}

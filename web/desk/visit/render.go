@@ -56,7 +56,8 @@ func (v *Visit) BareFrame(title string) desk.BareFrame {
 	return desk.BareFrame{Document: v.document(title), Host: v.Accounts.Site.Host}
 }
 
-// Frame returns the frame of a page of the shop. place is the path of the page's place in the side bar, below the shop.
+// Frame returns the frame of a page of the shop. place is the path, below the shop, of the entry of the side bar that
+// is shown as current.
 func (v *Visit) Frame(title, place string) (desk.Frame, error) {
 	places, err := v.places(place)
 	if err != nil {
@@ -204,8 +205,8 @@ func (v *Visit) Done(address, result string) error {
 	return v.Redirect(http.StatusSeeOther, address+separator+"done="+result)
 }
 
-// LocalPath returns an address if it is safe to redirect to: a path below the desk, without a scheme, a host or an
-// account. Otherwise it returns "".
+// LocalPath returns the path and the query of an address if a redirect to it stays below the desk: it has no scheme,
+// host or user information, and nothing that browsers rewrite. Otherwise it returns "".
 func (s *Site) LocalPath(address string) string {
 	u, err := url.Parse(address)
 	root := s.Address("/desk/")

@@ -23,9 +23,9 @@ func (u *usage) drop(e *entry) { u.count, u.bytes = u.count-1, u.bytes-e.size }
 // exceeds reports whether the usage is beyond a limit.
 func (u usage) exceeds(limit usage) bool { return u.count > limit.count || u.bytes > limit.bytes }
 
-// account has the transactions that are kept because of one destination: those that pay it
+// destinationUsage has the transactions that are kept because of one destination: those that pay it
 // and those that spend the same outputs.
-type account struct {
+type destinationUsage struct {
 	usage
 	entries map[*entry]struct{}
 }
@@ -43,28 +43,28 @@ func (e *entry) memory() int {
 	return size + perInput*len(e.tx.Spends)
 }
 
-// charge adds destinations to the accounts of an entry, and to those of the entries that spend
+// charge adds destinations to the destinations of an entry, and to those of the entries that spend
 // the same outputs.
 func (r *relevantTxs) charge(e *entry, destinations []uint64) {
-	r.addToAccounts(e, destinations)
+	r.addToDestinations(e, destinations)
 	for _, o := range e.claimed {
 		for _, c := range r.claims[o] {
-			r.addToAccounts(c, destinations)
-			r.addToAccounts(e, c.accounts)
+			r.addToDestinations(c, destinations)
+			r.addToDestinations(e, c.destinations)
 		}
 	}
 }
 
-func (r *relevantTxs) addToAccounts(e *entry, destinations []uint64) {
+func (r *relevantTxs) addToDestinations(e *entry, destinations []uint64) {
 	for _, d := range destinations {
-		if slices.Contains(e.accounts, d) {
+		if slices.Contains(e.destinations, d) {
 			continue
 		}
-		e.accounts = append(e.accounts, d)
-		a := r.accounts[d]
+		e.destinations = append(e.destinations, d)
+		a := r.destinations[d]
 		if a == nil {
-			a = &account{entries: map[*entry]struct{}{}}
-			r.accounts[d] = a
+			a = &destinationUsage{entries: map[*entry]struct{}{}}
+			r.destinations[d] = a
 		}
 		a.entries[e] = struct{}{}
 		a.add(e)
@@ -72,17 +72,17 @@ func (r *relevantTxs) addToAccounts(e *entry, destinations []uint64) {
 	}
 }
 
-// removeFromAccounts removes an entry from the usage of all its accounts.
-func (r *relevantTxs) removeFromAccounts(e *entry) {
+// removeFromDestinations removes an entry from the usage of all its destinations.
+func (r *relevantTxs) removeFromDestinations(e *entry) {
 	r.total.drop(e)
-	for _, d := range e.accounts {
-		a := r.accounts[d]
+	for _, d := range e.destinations {
+		a := r.destinations[d]
 		if a.drop(e); a.count == 0 {
-			delete(r.accounts, d)
+			delete(r.destinations, d)
 		}
 		delete(a.entries, e)
 	}
-	e.accounts, e.size = nil, 0
+	e.destinations, e.size = nil, 0
 }
 
 // beyondLimits returns the entries to forget so that the others are within the limits. Entries
@@ -92,7 +92,7 @@ func (r *relevantTxs) removeFromAccounts(e *entry) {
 func (r *relevantTxs) beyondLimits() []*entry {
 	removed := map[*entry]bool{}
 	for d := range r.unchecked {
-		if a := r.accounts[d]; a != nil && a.exceeds(maxPerDestination) {
+		if a := r.destinations[d]; a != nil && a.exceeds(maxPerDestination) {
 			r.trim(slices.Collect(maps.Keys(a.entries)), a.usage, maxPerDestination, removed)
 		}
 	}
@@ -143,11 +143,11 @@ func (r *relevantTxs) inBlock(e *entry) int {
 	return 0
 }
 
-// largestUsage returns the largest usage of the accounts of an entry.
+// largestUsage returns the largest usage of the destinations of an entry.
 func (r *relevantTxs) largestUsage(e *entry) (largest usage) {
-	for _, d := range e.accounts {
-		largest.count = max(largest.count, r.accounts[d].count)
-		largest.bytes = max(largest.bytes, r.accounts[d].bytes)
+	for _, d := range e.destinations {
+		largest.count = max(largest.count, r.destinations[d].count)
+		largest.bytes = max(largest.bytes, r.destinations[d].bytes)
 	}
 	return largest
 }

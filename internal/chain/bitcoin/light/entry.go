@@ -31,9 +31,9 @@ type entry struct {
 	// The fields below are set for relevant entries for which isTrusted returns true.
 	tx      *bitcoin.Tx
 	claimed []string // outpoints
-	// size is its memory in bytes. It counts for the limits of the destinations in accounts.
-	size     int
-	accounts []uint64
+	// size is its memory in bytes. It counts for the total limit and for the limits of destinations.
+	size         int
+	destinations []uint64 // hashes of the scripts of the destinations for whose limits size counts
 }
 
 // isTrusted reports whether enough groups announced e and it was fetched.
@@ -79,8 +79,9 @@ func (e *entry) message() *wire.MsgTx {
 	return tx
 }
 
-// scriptSpent returns the script, in hex, that an input spends from; "" if the input does not
-// reveal it: the input of a taproot output does not contain the output's key.
+// scriptSpent returns the script, in hex, of the P2PKH, P2SH, P2WPKH or P2WSH output that an input spends, or "" if
+// the input cannot spend one. The result for an input of another kind, such as a taproot script path, may be a
+// script that no output has.
 func scriptSpent(in *wire.TxIn) string {
 	if len(in.SignatureScript) == 0 && len(in.Witness) < 2 {
 		return ""

@@ -28,10 +28,10 @@ type relevantTxs struct {
 	inputs       []input
 	lastInput    uint64 // number of the newest input
 
-	limit     usage               // limit of total
-	total     usage               // of all relevant entries
-	accounts  map[uint64]*account // by the hash of a destination's script
-	unchecked map[uint64]bool     // accounts that may be beyond their limit
+	limit        usage                        // limit of total
+	total        usage                        // of all relevant entries
+	destinations map[uint64]*destinationUsage // by the hash of a destination's script
+	unchecked    map[uint64]bool              // destinations that may be beyond their limit
 }
 
 // input is a script of an output that an entry spends.
@@ -44,7 +44,7 @@ type input struct {
 func newRelevantTxs(mark uint64) relevantTxs {
 	return relevantTxs{
 		entries: map[chainhash.Hash]*entry{}, claims: map[string][]*entry{}, spentInBlock: map[string][]string{}, lastInput: mark,
-		limit: maxRelevant, accounts: map[uint64]*account{}, unchecked: map[uint64]bool{},
+		limit: maxRelevant, destinations: map[uint64]*destinationUsage{}, unchecked: map[uint64]bool{},
 	}
 }
 
@@ -86,7 +86,7 @@ func (r *relevantTxs) drop(e *entry) {
 	delete(r.entries, e.id)
 	if e.isRelevant() {
 		r.inputs = slices.DeleteFunc(r.inputs, func(i input) bool { return i.spender == e })
-		r.removeFromAccounts(e)
+		r.removeFromDestinations(e)
 	}
 	e.tx, e.claimed = nil, nil
 }

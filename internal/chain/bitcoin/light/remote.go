@@ -24,7 +24,7 @@ type remote struct {
 	// The listener's lock guards the fields below.
 	id          int32 // of the connected peer
 	answer      tipAnswer
-	answeredAt  time.Time // time of its last answer about its tip
+	receivedAt  time.Time // time of its last answer about its tip
 	askPending  bool      // a request was postponed by the rate limit
 	undelivered int       // number of transactions that it announced and did not deliver in a usable form
 	isGone      bool

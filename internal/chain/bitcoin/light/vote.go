@@ -54,7 +54,7 @@ func (l *listener) handleTip(r *remote, m *wire.MsgHeaders) {
 	l.mu.Lock()
 	defer l.onTipAnswer()
 	defer l.mu.Unlock()
-	r.answeredAt, r.answer.tip = l.now(), chainhash.Hash{}
+	r.receivedAt, r.answer.tip = l.now(), chainhash.Hash{}
 	hasTip := false
 	for i, h := range m.Headers {
 		hash := h.BlockHash()
@@ -171,7 +171,7 @@ func (l *listener) tipAnswers() (list []tipAnswer, connected int) {
 	defer l.mu.Unlock()
 	now := l.now()
 	for _, r := range l.remotes {
-		if now.Sub(r.answeredAt) < tipAnswerTTL {
+		if now.Sub(r.receivedAt) < tipAnswerTTL {
 			list = append(list, r.answer)
 		}
 	}

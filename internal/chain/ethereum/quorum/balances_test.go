@@ -26,7 +26,7 @@ import (
 	"chequer/internal/watcher"
 )
 
-// etherShop is a shop that accepts the network's own coin. It has a database, an invoice service and a watcher of
+// etherShop is a shop that accepts the network's native coin. It has a database, an invoice service and a watcher of
 // the fake chain.
 type etherShop struct {
 	*testing.T
@@ -380,7 +380,7 @@ func TestBalances_need_two_operators(t *testing.T) {
 }
 
 // Only endpoints that are trusted, or all if a setting allows it, are queried by address, and
-// nothing else shows the network's own coin.
+// nothing else shows the network's native coin.
 func TestBalances_decide_whether_the_coin_is_offered(t *testing.T) {
 	t.Parallel()
 	fake := newFakeChain(100)

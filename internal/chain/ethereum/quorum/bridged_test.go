@@ -70,7 +70,7 @@ func TestBridged_tokens_are_read_with_the_others_and_never_offered(t *testing.T)
 			plain := []*node{newNode(t, fake), newNode(t, fake)}
 			openShop(t, fake, endpoints(plain...), change).want("5")
 			if got, want := len(nodes[0].received("eth_getLogs")), len(plain[0].received("eth_getLogs")); got != want || want == 0 {
-				t.Errorf("logs were asked for %d times, want %d as without the bridged token", got, want)
+				t.Errorf("got %d eth_getLogs requests, want %d as without the bridged token, and more than 0", got, want)
 			}
 		})
 	}
@@ -89,14 +89,15 @@ func TestBridged_token_with_other_decimals_is_not_watched(t *testing.T) {
 	if len(got) != 1 || got[0].Asset != "USDBC" || strings.Contains(got[0].Text, "offered") || !strings.HasPrefix(got[0].Text, "is not watched: its contract ") {
 		t.Errorf("OnTokenFault got %+v, want one fault of USDBC", got)
 	}
+	// Bridged lists the bridged tokens of the network, whether they are watched or not.
 	if got := codesOf(s.scanner.Bridged()); len(got) != 1 {
 		t.Errorf("bridged tokens are %v, want one", got)
 	}
 }
 
-// A program that does not watch a token, such as an older version, leaves the recorded
-// transfers of it unchanged.
-func TestRecorded_transfer_of_a_token_that_is_not_watched_stays(t *testing.T) {
+// A program that does not watch a token, such as an older version, leaves the recorded transfers of it unchanged
+// until a reorganisation removes their block.
+func TestRecorded_transfer_of_an_unwatched_token_stays_until_a_reorganisation(t *testing.T) {
 	t.Parallel()
 	fake := newFakeChain(19)
 	fake.mineBlock(bridgedPayment(ourAddress, 7_000_000))
@@ -110,13 +111,13 @@ func TestRecorded_transfer_of_a_token_that_is_not_watched_stays(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(assetsOf(after), []string{"7 USDBC in USDBC"}); diff != "" || len(after.Refuted) > 0 {
-			t.Errorf("an old program refutes %v, shows (-got +want):\n%s", after.Refuted, diff)
+			t.Errorf("a program that does not watch the token refutes %v, shows (-got +want):\n%s", after.Refuted, diff)
 		}
 	}
 	restarted, watched := old.restart(before, endpoints(a, b))
 	after, err := restarted.watchBridged().scanner.Scan(t.Context(), restarted.from, watched)
 	if err != nil || len(after.Transfers) != 1 || len(after.Refuted) > 0 {
-		t.Errorf("a new program shows %+v, refutes %v: %v", after.Transfers, after.Refuted, err)
+		t.Errorf("a program that watches the token shows %+v, refutes %v: %v", after.Transfers, after.Refuted, err)
 	}
 	fake.reorganise(2)
 	for range 3 {
@@ -125,6 +126,6 @@ func TestRecorded_transfer_of_a_token_that_is_not_watched_stays(t *testing.T) {
 	fake.pass(time.Minute)
 	after, err = old.scanner.Scan(t.Context(), old.from, watched)
 	if err != nil || len(after.Transfers) != 0 {
-		t.Errorf("after its block left, an old program shows %+v: %v", after.Transfers, err)
+		t.Errorf("after the block left the chain, a program that does not watch the token shows %+v: %v", after.Transfers, err)
 	}
 }

@@ -27,7 +27,7 @@ type transfer struct {
 	contract, to, tx string
 	units            uint64
 	index            int
-	// A transfer without contract is one of the network's own coin. It is sent by a transaction if plain is true,
+	// A transfer without contract is one of the network's native coin. It is sent by a transaction if plain is true,
 	// and otherwise by a contract. If failed is true, it does not arrive. If spent is true, the account spends it.
 	plain, failed, spent bool
 	// fee is the part of a token's logged amount that does not arrive; a negative fee is

@@ -12,7 +12,7 @@ import (
 	"chequer/internal/chain/ethereum/quorum"
 )
 
-// A payment in the network's own coin to an address for tokens is recorded as wrong_asset.
+// A payment in the network's native coin to an address for tokens is recorded as wrong_asset.
 func TestStray_coin_is_recorded_as_wrong_asset(t *testing.T) {
 	t.Parallel()
 	fake := newFakeChain(100)
