@@ -59,7 +59,7 @@ func TestEvery_address_keeps_the_base_path(t *testing.T) {
 	}
 }
 
-func TestHeaders(t *testing.T) {
+func TestHeaders_fit_the_kind_of_each_response(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(presenttest.Invoice("abc")), nil)
 	want := map[string]string{
@@ -166,7 +166,7 @@ func TestForms_of_other_sites_are_refused(t *testing.T) {
 	}
 }
 
-func TestSimulate(t *testing.T) {
+func TestSimulate_forwards_only_known_actions(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name      string

@@ -10,7 +10,7 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-func TestRefund(t *testing.T) {
+func TestRefund_saves_an_address_or_names_its_fault(t *testing.T) {
 	t.Parallel()
 	const address = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 	refuse := func(status int, code, message string) error {

@@ -25,7 +25,7 @@ func terminalService(resources ...api.Resource) *service {
 	return s
 }
 
-func TestTerminalPage(t *testing.T) {
+func TestTerminalPage_creates_nothing_and_hides_its_address(t *testing.T) {
 	t.Parallel()
 	s := terminalService()
 	response := get(t, pages(t, s, nil), terminalPath)

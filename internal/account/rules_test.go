@@ -60,7 +60,7 @@ view own terminals: no no yes no no`)
 	}
 }
 
-func TestCheckName(t *testing.T) {
+func TestCheckName_normalizes_names_and_refuses_invisible_characters(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"  Maren ": "Maren", "Zoë": "Zoë", "Zoe\u0308": "Zoë", "李 明": "李 明"} {
 		if got, err := account.CheckName(text); err != nil || got != want {
@@ -77,7 +77,7 @@ func TestCheckName(t *testing.T) {
 	}
 }
 
-func TestCheckPassword(t *testing.T) {
+func TestCheckPassword_refuses_passwords_that_are_easy_to_guess(t *testing.T) {
 	t.Parallel()
 	for _, password := range []string{"correct horse battery", "vlieger-zon-markt", "πατάτες και ψάρι", "x7#kQ!92mvTz"} {
 		if err := account.CheckPassword(password, "Maren"); err != nil {
@@ -95,7 +95,7 @@ func TestCheckPassword(t *testing.T) {
 	}
 }
 
-func TestHash(t *testing.T) {
+func TestHash_matches_only_its_password(t *testing.T) {
 	t.Parallel()
 	hashOf := func(password string) string {
 		t.Helper()
@@ -188,7 +188,7 @@ func TestAttempts_delay(t *testing.T) {
 	}
 }
 
-func TestNewSite(t *testing.T) {
+func TestNewSite_requires_https_outside_this_machine(t *testing.T) {
 	t.Parallel()
 	for base, want := range map[string]account.Site{
 		"https://shop.example":            {Origin: "https://shop.example", Host: "shop.example", Secure: true},

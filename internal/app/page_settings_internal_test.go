@@ -41,7 +41,7 @@ func (s *shopStorage) ChangeChoices(_ context.Context, _ string, change func(mer
 
 // The pages have the settings of the shop. While these cannot be read, the pages have the settings that were read
 // last.
-func TestPageSettings(t *testing.T) {
+func TestPageSettings_keep_the_last_values_during_a_fault(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 	s := &shopStorage{shop: merchant.Merchant{ID: "shop"}}

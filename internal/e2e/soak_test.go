@@ -31,10 +31,10 @@ const (
 	maxWAL = 128 << 20
 )
 
-// TestSoak runs nightly: a mixed load of creations, pages, payments, webhooks with failing receivers, exports
-// and backups. Memory and file descriptors must not grow, the write-ahead log must stay bounded, and
-// no goroutine may be left when the load ends.
-func TestSoak(t *testing.T) {
+// TestSoak_leaves_memory_files_and_goroutines_bounded runs nightly: a mixed load of creations, pages, payments, webhooks
+// with failing receivers, exports and backups. Memory and file descriptors must not grow, the write-ahead log must
+// stay bounded, and no goroutine may be left when the load ends.
+func TestSoak_leaves_memory_files_and_goroutines_bounded(t *testing.T) {
 	if os.Getenv("E2E_NIGHTLY") == "" {
 		t.Skip("runs nightly")
 	}

@@ -32,7 +32,7 @@ func TestParseAddress_segwit(t *testing.T) {
 	}
 }
 
-func TestParseAddress(t *testing.T) {
+func TestParseAddress_accepts_only_addresses_of_its_network(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		text    string

@@ -7,7 +7,7 @@ import (
 	"chequer/internal/keys"
 )
 
-func TestMatch(t *testing.T) {
+func TestMatch_finds_the_index_of_a_receiving_address(t *testing.T) {
 	t.Parallel()
 	for _, w := range wallets {
 		for index, address := range w.receive {

@@ -17,7 +17,7 @@ func index() *manual.Index {
 	})
 }
 
-func TestFind(t *testing.T) {
+func TestFind_matches_the_beginnings_of_words(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string][]string{
 		"retr":                      {"Retries", "Delivery", "All settings"},

@@ -205,7 +205,7 @@ func TestService_refuses_keys_that_break_a_rule(t *testing.T) {
 	}
 }
 
-func TestParseScopes(t *testing.T) {
+func TestParseScopes_refuses_unknown_and_missing_names(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		names string

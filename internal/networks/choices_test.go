@@ -12,7 +12,7 @@ import (
 	"chequer/internal/networks"
 )
 
-func TestChoicesOf(t *testing.T) {
+func TestChoicesOf_names_settings_that_add_payment_methods(t *testing.T) {
 	t.Parallel()
 	public := []string{
 		"CHEQUER_ARBITRUM_RPC=public gives USDC-ARBITRUM", "CHEQUER_OPTIMISM_RPC=public gives USDC-OPTIMISM",

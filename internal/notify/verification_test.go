@@ -50,7 +50,7 @@ func (f *fixture) wantRefused(what string, a account.Account, token string) {
 }
 
 // An address receives nothing but its link until the account has confirmed it.
-func TestVerify(t *testing.T) {
+func TestVerify_is_required_before_other_messages(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		f.must(f.service.SetTimes(ctx, f.owner, notify.Times{QuietFrom: "00:00", QuietTo: "23:59"})) // a link does not wait

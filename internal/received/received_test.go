@@ -51,7 +51,7 @@ func newKey(t *testing.T, kind keys.Kind) keys.Key {
 }
 
 // The sums of random transfers to random keys, of which some had several wallets, and some are of no wallet.
-func TestCompute(t *testing.T) {
+func TestCompute_sums_the_transfers_of_each_key(t *testing.T) {
 	t.Parallel()
 	random := mathrand.New(mathrand.NewPCG(1, 2))
 	for range 20 {
@@ -104,7 +104,7 @@ func TestCompute(t *testing.T) {
 }
 
 // A reader gets the first sums after a short time, and later ones without any.
-func TestService(t *testing.T) {
+func TestService_returns_sums_while_others_are_computed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		key := newKey(t, keys.BTC)

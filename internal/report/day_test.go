@@ -18,7 +18,7 @@ func location(t *testing.T, name string) *time.Location {
 	return l
 }
 
-func TestDayOf(t *testing.T) {
+func TestDayOf_follows_the_time_zone(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ at, zone, want string }{
 		{"1970-01-01T00:00:00Z", "UTC", "1970-01-01"},

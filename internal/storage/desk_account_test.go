@@ -459,7 +459,7 @@ func TestAccount_preferences(t *testing.T) {
 }
 
 // The entries about the security of a shop are found among entries about other changes and other shops.
-func TestSecurityEntries(t *testing.T) {
+func TestSecurityEntries_leave_out_other_changes_and_shops(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
 		for _, c := range []audit.Change{

@@ -9,7 +9,7 @@ import (
 )
 
 // The page lists the invoices that wait for a decision, oldest first, with the usual decision of each.
-func TestAttention(t *testing.T) {
+func TestAttention_lists_cases_oldest_first_with_their_action(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

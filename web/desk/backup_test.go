@@ -64,7 +64,7 @@ func (b *stubBackups) folders(t *testing.T) int {
 	return len(left)
 }
 
-func TestBackup(t *testing.T) {
+func TestBackup_is_sealed_with_the_entered_passphrase(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

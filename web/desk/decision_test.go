@@ -17,7 +17,7 @@ func (p page) version() string {
 	return p.find("#decide input[name=version]").AttrOr("value", "")
 }
 
-// lateSale is a sale of 80 euro whose payment came after the quote, and is confirmed.
+// lateSale returns an invoice of 80 euro whose payment was sent after the quote had ended, and is confirmed.
 func (s *testSales) lateSale(order, amount string) *invoice.Invoice {
 	s.fixture.t.Helper()
 	inv := s.sell(shop, order, "80.00")

@@ -11,7 +11,7 @@ import (
 	"chequer/web/desk/health"
 )
 
-func TestHealth(t *testing.T) {
+func TestHealth_shows_networks_and_the_last_examination(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -9,7 +9,7 @@ import (
 )
 
 // An account disables the keys, on every page and for itself only.
-func TestKeyboard(t *testing.T) {
+func TestKeyboard_shortcuts_are_disabled_per_account(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	maren, jonas := f.owner(), f.as("Jonas", account.Seller)

@@ -36,7 +36,7 @@ func (f *fixture) addLink(slug string, change func(*merchant.Link)) merchant.Lin
 }
 
 // A developer creates a link with all its values, reads its address and QR code, changes it and removes it.
-func TestLinks(t *testing.T) {
+func TestLinks_are_created_changed_and_removed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()

@@ -9,7 +9,7 @@ import (
 )
 
 // A note is shown to the team with its author, and removed by the author or an owner only.
-func TestNotes(t *testing.T) {
+func TestNotes_are_shown_to_the_team(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	owner := f.owner()

@@ -21,7 +21,7 @@ func (b *browser) notices() (all []string) {
 }
 
 // Every owner sees the changes of wallets, owners and sign-in methods of the last 7 days, until the owner dismisses them.
-func TestNotices(t *testing.T) {
+func TestNotices_are_shown_to_owners_until_dismissed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	maren := f.owner()

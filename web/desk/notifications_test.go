@@ -18,7 +18,7 @@ import (
 const notifications = "/desk/" + shop + "/account/notifications"
 
 // An account chooses its notifications, their addresses and their times.
-func TestNotifications(t *testing.T) {
+func TestNotifications_are_chosen_with_addresses_and_times(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -47,7 +47,7 @@ const refusedPayment = "Payments are viewed by: Owner: Maren."
 
 // A manager assigns a terminal to a seller, who lands on it, opens it, and sees its payments of the day with their
 // receipts. The end of the assignment ends all of that.
-func TestOwnTerminals(t *testing.T) {
+func TestOwnTerminals_work_while_they_are_assigned(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()

@@ -79,7 +79,7 @@ func (b *browser) signInByPasskey() page {
 	return b.post("/desk/signin/passkey", "offer", offer, "credential", response)
 }
 
-func TestPasskey(t *testing.T) {
+func TestPasskey_signs_in_once_per_offer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	owner := f.owner()

@@ -53,7 +53,7 @@ func keepOnly(fields []string, name string, values ...string) (rest []string) {
 	return rest
 }
 
-func TestPaymentSettings(t *testing.T) {
+func TestPaymentSettings_are_saved_as_entered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -115,7 +115,7 @@ func (s *testSales) expire() {
 	s.step()
 }
 
-func TestPayments(t *testing.T) {
+func TestPayments_are_found_by_state_period_and_search(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -259,7 +259,7 @@ func TestPayments_search_pages(t *testing.T) {
 	}
 }
 
-func TestPayment(t *testing.T) {
+func TestPayment_shows_its_transfers_and_history(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

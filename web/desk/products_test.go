@@ -65,7 +65,7 @@ func (p page) fault(field string) string {
 
 // A manager adds a product with all its values, changes it, hides it, shows it and removes it. The audit log
 // names the manager.
-func TestProducts(t *testing.T) {
+func TestProducts_are_added_changed_hidden_and_removed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
@@ -205,7 +205,7 @@ func TestProducts_stale(t *testing.T) {
 	b.post(at+"/edit", mine...).want(http.StatusNotFound, "Not found")
 }
 
-// Products of tests are apart from those for sale, and those of another shop are not found.
+// Test products are listed apart from live products, and products of another shop are not found.
 func TestProducts_of_other_modes_and_shops(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -33,7 +33,7 @@ func (s *testSales) reload(inv *invoice.Invoice) *invoice.Invoice {
 
 // The manager refunds a late payment to the shopper's address: the case leaves Needs attention once the refund
 // was sent, and the audit log has each step.
-func TestRefund(t *testing.T) {
+func TestRefund_closes_the_case_once_it_is_sent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
@@ -222,7 +222,7 @@ func TestRefund_of_a_reorganised_payment(t *testing.T) {
 	}
 }
 
-func TestDecline(t *testing.T) {
+func TestDecline_closes_the_case_with_its_reason(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -239,7 +239,7 @@ func TestDecline(t *testing.T) {
 	b.send(at+"/decline", "version", ask.version()).want(http.StatusConflict, "The invoice changed after you opened the page.")
 }
 
-func TestKeep(t *testing.T) {
+func TestKeep_closes_an_overpaid_case_until_undone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -261,7 +261,7 @@ func TestKeep(t *testing.T) {
 }
 
 // The list of refunds has those of the shop only, by state.
-func TestRefunds(t *testing.T) {
+func TestRefunds_are_listed_by_shop_and_state(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

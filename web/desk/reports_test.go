@@ -59,7 +59,7 @@ func (f *fixture) salesOfTwoMonths() *browser {
 	return f.as("Runa", account.Bookkeeper)
 }
 
-func TestReports(t *testing.T) {
+func TestReports_show_totals_per_period_and_grouping(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.salesOfTwoMonths()

@@ -12,7 +12,7 @@ import (
 )
 
 // Every answer has the headers that keep other sites, frames and caches away.
-func TestHeaders(t *testing.T) {
+func TestHeaders_exclude_other_sites_frames_and_caches(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -44,7 +44,7 @@ func TestHeaders(t *testing.T) {
 }
 
 // Forms that pages of other sites send are refused, signed in or not, and change nothing.
-func TestForeignForms(t *testing.T) {
+func TestForeignForms_are_refused_without_an_effect(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.ownerByPassword()
@@ -81,7 +81,7 @@ func TestForeignForms(t *testing.T) {
 }
 
 // A session without a recent confirmation changes no sign-in method and no account, whatever it sends.
-func TestStolenSession(t *testing.T) {
+func TestStolenSession_changes_no_account(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	owner := f.ownerByPassword()
@@ -125,7 +125,7 @@ func TestStolenSession(t *testing.T) {
 }
 
 // An action that needs a confirmed sign-in waits in the page that asks for the confirmation, and is done after it.
-func TestConfirm(t *testing.T) {
+func TestConfirm_continues_the_requested_action(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.ownerByPassword()
@@ -153,7 +153,7 @@ func TestConfirm(t *testing.T) {
 }
 
 // The desk is served only at an address over which its secrets are protected.
-func TestAddress(t *testing.T) {
+func TestAddress_must_protect_the_secrets_of_the_desk(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, base, host string

@@ -17,7 +17,7 @@ func (b *browser) signIn(name, next string) page {
 	return b.post("/desk/signin", "name", name, "password", password, "code", b.fixture.code(name), "next", next)
 }
 
-func TestSignIn(t *testing.T) {
+func TestSignIn_returns_to_the_requested_page(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.ownerByPassword()
@@ -86,7 +86,7 @@ func TestSession_is_new_after_sign_in(t *testing.T) {
 }
 
 // After signing out, a copied cookie opens no page, and the back button finds no stored page.
-func TestSignOut(t *testing.T) {
+func TestSignOut_invalidates_copied_cookies(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -131,7 +131,7 @@ func TestSession_ends(t *testing.T) {
 }
 
 // A link leads only to a page of the desk.
-func TestLocalPath(t *testing.T) {
+func TestLocalPath_leads_only_to_the_desk(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
 		"/desk/shop/payments":                 "/desk/shop/payments",

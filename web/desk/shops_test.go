@@ -35,7 +35,7 @@ func TestTwo_shops(t *testing.T) {
 
 // The audit log of a server has the changes of all shops; an account reads those of its own and of the
 // server.
-func TestLog(t *testing.T) {
+func TestLog_leaves_out_changes_of_other_shops(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

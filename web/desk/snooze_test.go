@@ -13,7 +13,7 @@ import (
 
 // A snoozed case leaves the list and the count, and returns at the end of the snooze, by the undo, and when its facts
 // change.
-func TestSnooze(t *testing.T) {
+func TestSnooze_hides_a_case_until_it_ends(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()

@@ -51,7 +51,7 @@ func TestFirst_run(t *testing.T) {
 	other.get("/desk").wantRedirect("/desk/signin")
 }
 
-func TestInvitation(t *testing.T) {
+func TestInvitation_works_once_unless_withdrawn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	owner := f.owner()
@@ -89,7 +89,7 @@ func TestInvitation_of_another_shop(t *testing.T) {
 	}
 }
 
-func TestRecovery(t *testing.T) {
+func TestRecovery_ends_sessions_and_keeps_the_account(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	owner := f.owner()

@@ -11,7 +11,7 @@ import (
 )
 
 // A manager adds a terminal, reads its address once, and removes it: the address then stops working.
-func TestTerminals(t *testing.T) {
+func TestTerminals_show_their_address_once(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()

@@ -72,7 +72,7 @@ func picture(t *testing.T, side int) []byte {
 	return b.Bytes()
 }
 
-func TestTheme(t *testing.T) {
+func TestTheme_is_previewed_and_saved(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -59,7 +59,7 @@ func (p page) hidden(form string) (fields []string) {
 	return fields
 }
 
-func TestWallets(t *testing.T) {
+func TestWallets_are_added_replaced_and_removed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

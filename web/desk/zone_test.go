@@ -115,7 +115,7 @@ func TestZone_setting(t *testing.T) {
 }
 
 // The second step of the first run asks for the name and the time zone of the shop.
-func TestSetup(t *testing.T) {
+func TestSetup_asks_for_name_and_time_zone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

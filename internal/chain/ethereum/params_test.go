@@ -59,7 +59,7 @@ func TestNetworks_policies(t *testing.T) {
 
 // The links are those of EIP-681: a coin has its value in wei; a token has the contract as the target
 // and the smallest units as a parameter.
-func TestLinks(t *testing.T) {
+func TestLinks_follow_EIP_681(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		params           ethereum.Params
