@@ -134,11 +134,11 @@ func TestHeaders_above_the_limit_are_refused(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d_KiB", row.size>>10), func(t *testing.T) {
 			conn := process.dial()
-			answers := bufio.NewReader(conn)
+			responses := bufio.NewReader(conn)
 			status := func(header string) int {
 				t.Helper()
 				go fmt.Fprintf(conn, "GET /robots.txt HTTP/1.1\r\nHost: x\r\n%s\r\n", header)
-				resp, err := http.ReadResponse(answers, nil)
+				resp, err := http.ReadResponse(responses, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -154,7 +154,7 @@ func TestHeaders_above_the_limit_are_refused(t *testing.T) {
 				t.Errorf("got %d, want %d", got, row.status)
 			}
 			if row.status != http.StatusOK {
-				if _, err := answers.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+				if _, err := responses.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 					t.Errorf("the connection stays open: %v", err)
 				}
 			}

@@ -245,12 +245,12 @@ func fillDisk(t *testing.T, path string) {
 // requestStatus requests an address, and returns the status of the response.
 func requestStatus(t *testing.T, url string) int {
 	t.Helper()
-	answer, err := http.Get(url)
+	response, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	return answer.StatusCode
+	defer response.Body.Close()
+	return response.StatusCode
 }
 
 // TestFull_disk_loses_no_invoice fills the disk of a running program while it creates invoices, and

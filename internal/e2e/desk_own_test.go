@@ -20,9 +20,9 @@ func (d *demoSite) sellAtTerminal(order, amount string, actions ...string) strin
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	answer := d.owner.send("/order"+u.Path, "amount", amount, "order_id", order, "token", rand.Text())
-	defer answer.Body.Close()
-	id := path.Base(answer.Request.URL.Path)
+	response := d.owner.send("/order"+u.Path, "amount", amount, "order_id", order, "token", rand.Text())
+	defer response.Body.Close()
+	id := path.Base(response.Request.URL.Path)
 	d.shop().simulate(id, actions...)
 	return id
 }
