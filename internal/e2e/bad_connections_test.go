@@ -132,7 +132,7 @@ func TestHeaders_above_the_limit_are_refused(t *testing.T) {
 		{128 << 10, http.StatusRequestHeaderFieldsTooLarge},
 		{1 << 20, http.StatusRequestHeaderFieldsTooLarge},
 	} {
-		t.Run(fmt.Sprintf("%d_KiB", row.size>>10), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d KiB return status %d", row.size>>10, row.status), func(t *testing.T) {
 			conn := process.dial()
 			responses := bufio.NewReader(conn)
 			status := func(header string) int {

@@ -359,7 +359,7 @@ func TestBlocks_that_were_missed_are_found_once(t *testing.T) {
 func TestDust_causes_no_events(t *testing.T) {
 	t.Parallel()
 	for _, state := range []invoice.Status{invoice.Created, invoice.Paid, invoice.Expired} {
-		t.Run(string(state), func(t *testing.T) {
+		t.Run("of an invoice that is "+string(state), func(t *testing.T) {
 			t.Parallel()
 			shop := openShop(t, table)
 			inv := shop.create("40", "BTC")
