@@ -128,7 +128,7 @@ func TestProduct_page_shows_the_total(t *testing.T) {
 	}
 	// The Enter key presses the first button of a form, which must not be the button that orders.
 	if got := doc.Find("form button").First().AttrOr("name", ""); got != "update" {
-		t.Errorf("the first button is %q", got)
+		t.Errorf("the first button is %q, want update", got)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestProduct_order_sent_twice_creates_one_invoice(t *testing.T) {
 		seen[key] = true
 	}
 	if s.keys[0] != s.keys[1] || len(seen) != 5 {
-		t.Errorf("the keys are %q", s.keys)
+		t.Errorf("the idempotency keys are %q, want the first two equal and 5 different ones", s.keys)
 	}
 }
 
@@ -368,7 +368,7 @@ func TestProduct_with_a_maximum_of_one_has_no_quantity_field(t *testing.T) {
 	h := pages(t, s, nil)
 	doc := document(t, get(t, h, "/shop/print"))
 	if doc.Find("#quantity").Length() != 0 || doc.Find("form button").Length() != 1 || doc.Find(".test").Length() != 1 {
-		t.Errorf("the page is %s", doc.Find("main").Text())
+		t.Errorf("the page has a field for the quantity, or lacks its button or the mark of test payments: %s", doc.Find("main").Text())
 	}
 	if response := post(t, h, "/order/shop/print", orderForm("2", "76", "price", "38"), nil); response.StatusCode != http.StatusNotFound || len(s.ordered) > 0 {
 		t.Errorf("an order of two: status %d, want 404", response.StatusCode)

@@ -311,7 +311,7 @@ func TestStorefront_asks_for_a_reference_and_a_note(t *testing.T) {
 		t.Errorf("request (-got +want):\n%s", diff)
 	}
 	if s.keys[0] != s.keys[1] || s.keys[1] == s.keys[2] {
-		t.Errorf("the keys are %q", s.keys)
+		t.Errorf("the idempotency keys are %q, want the first two equal and the third different", s.keys)
 	}
 	form.Set("order_reference", strings.Repeat("é", 65))
 	response := post(t, h, "/order", form, nil)

@@ -84,7 +84,7 @@ func TestTerminal_creates_invoices(t *testing.T) {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
 	if s.keys[0] != s.keys[1] || s.keys[1] == s.keys[2] || !strings.HasPrefix(s.keys[0], token) {
-		t.Errorf("the keys are %q", s.keys)
+		t.Errorf("the idempotency keys are %q, want the first two equal, beginning with %q, and the third different", s.keys, token)
 	}
 	if response := get(t, h, "/order"+terminalPath); response.Header.Get("Location") != terminalPath {
 		t.Errorf("GET of the form's address redirects to %q", response.Header.Get("Location"))
@@ -101,10 +101,10 @@ func TestTerminal_refuses_the_form_of_an_earlier_payment(t *testing.T) {
 	response := post(t, pages(t, s, nil), "/order"+terminalPath, url.Values{"token": {token}, "amount": {"12.50"}, "note": {"Two beers"}}, nil)
 	doc := document(t, response)
 	if response.StatusCode != http.StatusConflict || !strings.Contains(doc.Find(".err p").Text(), "This sale was made before") {
-		t.Errorf("status %d: %s", response.StatusCode, doc.Find("main").Text())
+		t.Errorf("status %d, want 409 and that the sale was made before: %s", response.StatusCode, doc.Find("main").Text())
 	}
 	if got := doc.Find("[name=token]").AttrOr("value", ""); got == token || len(got) < 16 {
-		t.Errorf("the token is %q", got)
+		t.Errorf("the token is %q, want another one of at least 16 characters", got)
 	}
 	if doc.Find("#amount").AttrOr("value", "") != "12.50" || doc.Find("#note").Text() != "Two beers" {
 		t.Error("the typed values are missing")
@@ -148,7 +148,7 @@ func TestTerminal_shows_the_payment_page(t *testing.T) {
 	h := pages(t, terminalService(presenttest.Invoice("abc")), nil)
 	doc := document(t, get(t, h, terminalPath+"/abc"))
 	if got := doc.Find(".next a").AttrOr("href", ""); got != terminalPath {
-		t.Errorf("the next sale is at %s", got)
+		t.Errorf("the link to the next payment leads to %s, want %s", got, terminalPath)
 	}
 	if doc.Find("#live .qr svg").Length() == 0 || doc.Find("#live").AttrOr("data-self", "") != "/invoice/abc" || doc.Find("#back").Length() != 0 {
 		t.Error("the page lacks the parts of the invoice's payment page, or links back to the shop")

@@ -67,7 +67,7 @@ func TestPageSettings_keep_the_last_values_during_a_fault(t *testing.T) {
 	s.broken = errors.New("storage does not answer")
 	check("unreadable", 2, "en", true)
 	if !strings.Contains(log.String(), "storage does not answer") {
-		t.Errorf("the log is %q", log.String())
+		t.Errorf("the log is %q, want the error of the storage in it", log.String())
 	}
 	reads := s.reads
 	for range 5 {

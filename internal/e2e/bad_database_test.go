@@ -176,7 +176,7 @@ func TestDatabase_locked_by_another_process(t *testing.T) {
 		requestedAt := time.Now()
 		readPage(t, p.url+"/invoice/"+id, http.StatusOK)
 		if got := shop.invoice(id).Status; got != api.StatusCreated {
-			t.Errorf("the invoice is %s", got)
+			t.Errorf("the invoice is %s, want %s", got, api.StatusCreated)
 		}
 		slowest = max(slowest, time.Since(requestedAt))
 		pages++
@@ -275,7 +275,7 @@ func TestFull_disk_loses_no_invoice(t *testing.T) {
 	})
 	readPage(t, program.url+"/invoice/"+id, http.StatusOK)
 	if got := shop.invoice(id).Status; got != api.StatusCreated {
-		t.Errorf("the invoice is %s", got)
+		t.Errorf("the invoice is %s, want %s", got, api.StatusCreated)
 	}
 	until(t, waitTimeout, "the program is not ready", func() bool {
 		fillDisk(t, ballast)

@@ -52,7 +52,7 @@ func (c *crawler) checkAPI(p *program) {
 	id := merchant.createInvoice()
 	merchant.simulate(id, api.SimulateExact)
 	if got := merchant.invoice(id).Status; got != api.StatusPending {
-		c.t.Errorf("the invoice is %s", got)
+		c.t.Errorf("the invoice is %s, want %s", got, api.StatusPending)
 	}
 	response := c.send(http.MethodGet, c.path(api.PathInvoiceStatus+"?id="+id), nil)
 	response.Body.Close()

@@ -82,7 +82,7 @@ func TestDesk_first_run_by_passkey(t *testing.T) {
 	tab.visit(desk.link)
 	tab.waitFor("h1", "Create the owner account", nil)
 	if at := get(tab, chromedp.Location()); strings.Contains(at, "#") || at != desk.url+"/desk/start" {
-		t.Errorf("the address is %s", at)
+		t.Errorf("the address is %s, want %s/desk/start without a fragment", at, desk.url)
 	}
 	tab.typeInto("#name", "Maren")
 	tab.click("form[data-passkey] button")

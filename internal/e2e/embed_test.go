@@ -128,7 +128,7 @@ func TestEmbed_pays_in_a_dialog(t *testing.T) {
 		tab.waitFor("#events", "open", nil)
 		tab.do(chromedp.Sleep(3 * time.Second)) // longer than the time in which the frame must report that it is ready
 		if got := get(tab, chromedp.Location()); got != site.origin+"/" || tab.dialogs() != 1 {
-			t.Errorf("the page is %s with %d dialogs", got, tab.dialogs())
+			t.Errorf("the page is %s with %d dialogs, want %s/ with 1", got, tab.dialogs(), site.origin)
 		}
 		tab.picture(s, "embed-link")
 		tab.do(chromedp.MouseClickXY(640, 362)) // the button, within the frame

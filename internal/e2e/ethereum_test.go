@@ -196,7 +196,7 @@ func TestReal_tokens_pay_an_invoice(t *testing.T) {
 			return slices.Contains(shop.invoice(id).Exceptions, api.ExceptionWrongAsset)
 		})
 		if got := shop.invoice(id).Status; got != api.StatusCreated {
-			t.Errorf("the invoice is %s", got)
+			t.Errorf("the invoice is %s, want %s", got, api.StatusCreated)
 		}
 	})
 	t.Run("sent_in_ether_on_a_network_that_is_not_offered", func(t *testing.T) {

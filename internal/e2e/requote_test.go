@@ -85,7 +85,7 @@ func TestRequote_of_an_expired_invoice(t *testing.T) {
 			tab.waitQuotes(merchant, id, 2)
 			tab.waitFor("#st", "Waiting for your payment", nil)
 			if got, _, _ := strings.Cut(get(tab, chromedp.Location()), "?"); got != page {
-				t.Errorf("the page is %s", got)
+				t.Errorf("the page is %s, want %s", got, page)
 			}
 			tab.picture(s, "hold_expired_held")
 			tab.checkConsole()

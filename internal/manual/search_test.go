@@ -64,7 +64,7 @@ func TestFind_excerpt(t *testing.T) {
 		t.Error(diff)
 	}
 	if !strings.HasPrefix(text, "… ") || !strings.HasSuffix(text, "without a retry.") || len(text) > 250 {
-		t.Errorf("the excerpt is %q", text)
+		t.Errorf("the excerpt is %q, want at most 250 bytes, from … to the end of the sentence", text)
 	}
 }
 

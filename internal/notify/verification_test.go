@@ -86,7 +86,7 @@ func TestVerify_is_required_before_other_messages(t *testing.T) {
 		f.run()
 		f.minute()
 		if got := f.letters(); len(got) != 2 || !strings.Contains(got[1], "1048") {
-			t.Errorf("the messages are %q", got)
+			t.Errorf("the messages are %q, want a second one about order 1048", got)
 		}
 	})
 }
@@ -194,7 +194,7 @@ func (f *fixture) pending() notify.Unconfirmed {
 	set, err := f.service.Settings(f.t.Context(), f.owner.ID)
 	f.must(err)
 	if set.Pending.Email != "bad@nord.example" {
-		f.t.Errorf("the pending address is %q", set.Pending.Email)
+		f.t.Errorf("the pending address is %q, want bad@nord.example", set.Pending.Email)
 	}
 	return set.Pending
 }

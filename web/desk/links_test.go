@@ -170,7 +170,7 @@ func TestLinks_list(t *testing.T) {
 		t.Errorf("the last page has %d rows, want 1 and no older page", n)
 	}
 	if text := first.text() + last.text(); strings.Contains(text, "foreign") || strings.Contains(text, "/pay/test") {
-		t.Errorf("the lists are %q", text)
+		t.Errorf("the lists have a link of another shop or of test mode: %q", text)
 	}
 	b.get("/desk/shop/links?mode=test").want(http.StatusOK, "/pay/test")
 	b.get("/desk/shop/links/foreign/edit").want(http.StatusNotFound, "Not found")
@@ -244,7 +244,7 @@ func TestLinks_removal_is_undone(t *testing.T) {
 	f.checkLink(link)
 	b.send(at+"/restore", undo...).want(http.StatusConflict, "cannot be restored any more")
 	if got := strings.Join(f.actions(), "; "); !strings.Contains(got, "Maren: link.removed; Maren: link.restored") {
-		t.Errorf("the audit log is %s", got)
+		t.Errorf("the audit log is %s, want the removal and the restoration by Maren in it", got)
 	}
 	f.must(f.links.Remove(t.Context(), shop, merchant.Live, "coffee"))
 	f.clock.Advance(30*24*time.Hour + time.Millisecond)

@@ -227,7 +227,7 @@ func TestNotifications_confirm_an_address(t *testing.T) {
 	b.send(notifications+"/email", "token", "another-token").want(http.StatusUnprocessableEntity, "This link confirms no address.")
 	b.send(notifications+"/email", "token", "secret-token").wantRedirect(notifications + "?done=email-confirmed")
 	if text := b.get(notifications+"?done=email-confirmed").want(http.StatusOK, "The e-mail address is confirmed.").text(); strings.Contains(text, "waits") {
-		t.Errorf("the page is %q", text)
+		t.Errorf("the page says that a confirmed address waits: %q", text)
 	}
 	b.send(notifications+"/email", "token", "secret-token").want(http.StatusUnprocessableEntity, "This link confirms no address.")
 	b.send(notifications+"/email/link").want(http.StatusUnprocessableEntity, "Save a push address")

@@ -81,7 +81,7 @@ func TestOwnTerminals_work_while_they_are_assigned(t *testing.T) {
 		t.Errorf("the page has %d links to places that refuse a seller", n)
 	}
 	if got := list.find("main").AttrOr("data-stream", ""); !strings.HasPrefix(got, "/desk/shop/live?seen=") {
-		t.Errorf("the stream is %q", got)
+		t.Errorf("the stream is %q, want it to begin with /desk/shop/live?seen=", got)
 	}
 
 	own := "/desk/shop/own/payments/"

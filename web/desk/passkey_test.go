@@ -119,7 +119,7 @@ func TestPasskey_added_and_removed(t *testing.T) {
 		t.Errorf("%d buttons remove the last passkey", n)
 	}
 	if !strings.Contains(strings.Join(f.actions(), "\n"), "Maren: account.passkey_removed") {
-		t.Errorf("the audit log is %q", f.actions())
+		t.Errorf("the audit log is %q, want account.passkey_removed by Maren in it", f.actions())
 	}
 }
 

@@ -188,7 +188,7 @@ func TestPayments_pages(t *testing.T) {
 		t.Errorf("the second page has %q, want %q", got, want)
 	}
 	if !strings.Contains(older, "state=waiting") || !strings.Contains(older, "mode=test") {
-		t.Errorf("the second page is %q", older)
+		t.Errorf("the address of the second page is %q, want the state and the mode in it", older)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestRefund_closes_the_case_once_it_is_sent(t *testing.T) {
 	}
 	link := ready.find(`a[href^="bitcoin:"]`).AttrOr("href", "")
 	if link != "bitcoin:"+shopperAddress+"?amount=0.00099&label=Refund%201047" {
-		t.Errorf("the payment link is %q", link)
+		t.Errorf("the payment link is %q, want the address, the amount and the label of the refund", link)
 	}
 	r := f.testSales.reload(inv).Refunds[0]
 	send := at + "/refund/" + r.ID + "/sent"

@@ -36,7 +36,7 @@ func TestRetention_setting(t *testing.T) {
 	b.post(settingsPath, with(page.entered(), "personal_data_months", "24")...).wantRedirect(settingsPath + "?done=payment-settings")
 	b.post(settingsPath, with(b.get(settingsPath).entered(), "personal_data_months", "off")...).wantRedirect(settingsPath + "?done=payment-settings")
 	if got := f.choices(); len(got) != 0 {
-		t.Errorf("the choices are %q", got)
+		t.Errorf("the choices are %q, want none", got)
 	}
 	b.get("/desk/shop/log").want(http.StatusOK, "personal_data_months: 24")
 }

@@ -199,7 +199,7 @@ func TestCookie_on_localhost(t *testing.T) {
 	delete(b.header, "Accept")
 	b.post("/desk/start/passkey", "token", link, "name", "Maren", "offer", offer, "credential", response).wantRedirect("/desk/shop/setup")
 	if c := b.cookies["desk"]; c == nil || c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode {
-		t.Errorf("the cookies are %v", b.cookies)
+		t.Errorf("the cookies are %v, want desk with HttpOnly and SameSite=Lax, and without Secure", b.cookies)
 	}
 }
 

@@ -30,7 +30,7 @@ func TestSignIn_returns_to_the_requested_page(t *testing.T) {
 	b.signIn("Maren", "/desk/shop/account").wantRedirect("/desk/shop/account")
 	cookie := b.cookies["__Host-desk"]
 	if cookie == nil || !cookie.Secure || !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != "/" || cookie.Domain != "" {
-		t.Errorf("the cookie is %+v", cookie)
+		t.Errorf("the cookie is %+v, want Secure, HttpOnly and SameSite=Lax for the path /, without a domain", cookie)
 	}
 	b.get("/desk/shop/account").want(http.StatusOK, "Firefox on Linux")
 	b.get("/desk").wantRedirect("/desk/shop")
@@ -106,7 +106,7 @@ func TestSignOut_invalidates_copied_cookies(t *testing.T) {
 	b.get("/desk/signin?done=signedout").want(http.StatusOK, "You are signed out.")
 	b.post("/desk/signout").wantRedirect("/desk/signin?done=signedout") // without a session
 	if actions := f.actions(); !slices.Contains(actions, "Maren: session.ended") {
-		t.Errorf("the audit log is %q", actions)
+		t.Errorf("the audit log is %q, want session.ended by Maren in it", actions)
 	}
 }
 

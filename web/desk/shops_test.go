@@ -52,7 +52,7 @@ func TestLog_leaves_out_changes_of_other_shops(t *testing.T) {
 	}
 	page := b.get("/desk/shop/log").want(http.StatusOK, "print: product.changed system name: <b>, note: no →, price: 38 → 40")
 	if text := page.text(); strings.Contains(text, "secret product") || !strings.Contains(text, "backup.created") || !strings.Contains(text, "Maren: account.created Maren role in shop: owner") {
-		t.Errorf("the page is %q", text)
+		t.Errorf("the page has a change of another shop, or lacks one of the server or of the account: %q", text)
 	}
 	for range 60 {
 		f.must(f.storage.Record(t.Context(), audit.Change{Action: "backup.created"}))

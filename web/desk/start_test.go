@@ -58,7 +58,7 @@ func TestInvitation_works_once_unless_withdrawn(t *testing.T) {
 	made := owner.send("/desk/shop/accounts/invite", "role", "seller").want(http.StatusOK, "Send this link to the new Seller")
 	link := made.find("#link").Text()
 	if !strings.HasPrefix(link, site+"/desk/start#") {
-		t.Fatalf("the link is %q", link)
+		t.Fatalf("the link is %q, want it to begin with %s/desk/start#", link, site)
 	}
 	owner.get("/desk/shop/accounts").want(http.StatusOK, "Created by Maren")
 	_, token, _ := strings.Cut(link, "#")

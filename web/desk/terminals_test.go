@@ -35,7 +35,7 @@ func TestTerminals_show_their_address_once(t *testing.T) {
 		t.Error("the list or the log has the secret")
 	}
 	if text := b.get("/desk/shop/terminals?mode=test").text(); strings.Contains(text, "Market stall") {
-		t.Errorf("the test terminals are %q", text)
+		t.Errorf("the list of test terminals has a live one: %q", text)
 	}
 	at := "/desk/shop/terminals/" + got.ID + "/remove"
 	ask := b.get(at).want(http.StatusOK, "Remove Market stall?").want(http.StatusOK, "Its address stops working within seconds.")

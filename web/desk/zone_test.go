@@ -68,7 +68,7 @@ func TestZone_of_the_shop(t *testing.T) {
 		}
 	}
 	if got := b.get("/desk/shop/reports/export?mode=test&period=2026-11-28&format=csv").body; !strings.Contains(got, "2026-11-28T05:15:01.000+05:45") {
-		t.Errorf("the file is %s", got)
+		t.Errorf("the file lacks the time with the offset +05:45: %s", got)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestZone_of_all_shops(t *testing.T) {
 	}
 	f.inZone("other", "Pacific/Apia")
 	if page := b.get("/desk/all?mode=test").want(http.StatusOK, "Times are in Pacific/Apia (UTC+13:00)."); strings.Contains(page.text(), own) {
-		t.Errorf("the page is %q", page.text())
+		t.Errorf("the page says that the shops have several time zones: %q", page.text())
 	}
 }
 

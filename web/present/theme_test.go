@@ -22,7 +22,7 @@ func TestPaid_leads_back_to_a_shop_without_a_name(t *testing.T) {
 	r := presenttest.Paid(func(r *api.Resource) { r.MerchantName = "" })
 	auto := showIn(t, frame(func(f *present.Frame) { f.ShopName = "" }), r).Find("#auto")
 	if text := auto.AttrOr("data-say", "") + auto.Text(); strings.Count(text, "back to the shop") != 2 {
-		t.Errorf("the text is %q", text)
+		t.Errorf("the text is %q, want \"back to the shop\" twice", text)
 	}
 }
 
