@@ -59,7 +59,7 @@ func TestManual_links_lead_to_existing_pages_and_sections(t *testing.T) {
 			links[link] = address
 		}
 		if got := page.Find("form[role=search]").AttrOr("action", ""); got != "/pay/docs/search" {
-			t.Errorf("the search of %s is at %q", address, got)
+			t.Errorf("the search of %s is at %q, want /pay/docs/search", address, got)
 		}
 		if got := page.Find(".pages a[href^='/pay/docs']").Length(); got != len(manual.Pages())+2 {
 			t.Errorf("%s lists %d pages", address, got)
@@ -159,7 +159,7 @@ func TestManual_search_finds_sections(t *testing.T) {
 		t.Errorf("the first word marked is %q, want Idempotency-Key", got)
 	}
 	if got := page.Find("#find").AttrOr("value", ""); got != "Idempotency-KEY" {
-		t.Errorf("the form has %q", got)
+		t.Errorf("the form has %q, want Idempotency-KEY", got)
 	}
 	for query, want := range map[string]string{
 		"": "Enter one or more words.", "xyzzy": "No section has all of these words.",

@@ -39,7 +39,7 @@ func TestRefund_saves_an_address_or_names_its_fault(t *testing.T) {
 			}
 			if tt.status == 303 {
 				if got := response.Header.Get("Location"); got != "/invoice/abc#refund" || s.refunds[0] != (api.RefundRequest{Currency: "BTC", Address: address}) {
-					t.Errorf("led to %s with %v", got, s.refunds)
+					t.Errorf("led to %s with %v, want the invoice with the entered address", got, s.refunds)
 				}
 				return
 			}

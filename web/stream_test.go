@@ -114,7 +114,7 @@ func TestStream_sends_every_change(t *testing.T) {
 			t.Errorf("Content-Type = %q", got)
 		}
 		if _, got, _ := l.got(); !strings.HasPrefix(got, "retry: 3000\n\n") {
-			t.Errorf("stream begins with %q", got)
+			t.Errorf("stream begins with %q, want the time of a retry", got)
 		}
 		l.wantPages(t, 0, "", false) // the browser shows this version already
 

@@ -58,11 +58,11 @@ func TestTerminal_unknown_is_not_found(t *testing.T) {
 		h := pages(t, s, nil)
 		for _, path := range []string{"/pos", "/pos/x", "/pos/%00", terminalPath, terminalPath + "/made1", terminalPath + "/app.webmanifest"} {
 			if response := get(t, h, path); response.StatusCode != http.StatusNotFound || !strings.Contains(document(t, response).Find("h1").Text(), "terminal") {
-				t.Errorf("%s: %s has status %d", name, path, response.StatusCode)
+				t.Errorf("%s: %s has status %d, want 404 about the terminal", name, path, response.StatusCode)
 			}
 		}
 		if response := post(t, h, "/order"+terminalPath, url.Values{"amount": {"5"}}, nil); response.StatusCode != http.StatusNotFound || len(s.linkOrders) > 0 {
-			t.Errorf("%s: the form has status %d", name, response.StatusCode)
+			t.Errorf("%s: the form has status %d, want 404 without an invoice", name, response.StatusCode)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestTerminal_refuses_invalid_forms(t *testing.T) {
 		response := post(t, pages(t, s, nil), "/order"+terminalPath, tt.form, nil)
 		doc := document(t, response)
 		if response.StatusCode != tt.status || doc.Find(tt.at).Length() != 1 || !strings.HasPrefix(doc.Find("head title").Text(), "Error: ") {
-			t.Errorf("%s: status %d: %s", name, response.StatusCode, doc.Find("main").Text())
+			t.Errorf("%s: status %d, want %d with %s: %s", name, response.StatusCode, tt.status, tt.at, doc.Find("main").Text())
 		}
 		if got := doc.Find("#amount").AttrOr("value", "none"); got != tt.form.Get("amount") {
 			t.Errorf("%s: the amount field contains %q", name, got)
@@ -154,11 +154,11 @@ func TestTerminal_shows_the_payment_page(t *testing.T) {
 		t.Error("the page lacks the parts of the invoice's payment page, or links back to the shop")
 	}
 	if got := doc.Find("a.only-nojs").First().AttrOr("href", ""); !strings.HasPrefix(got, terminalPath+"/abc?m=") {
-		t.Errorf("without a script the page is checked again at %s", got)
+		t.Errorf("without a script the page is checked again at %s, want the page of the terminal", got)
 	}
 	for _, path := range []string{terminalPath + "/none", terminalPath + "/%00"} {
 		if response := get(t, h, path); response.StatusCode != http.StatusNotFound {
-			t.Errorf("%s has status %d", path, response.StatusCode)
+			t.Errorf("%s has status %d, want 404", path, response.StatusCode)
 		}
 	}
 }

@@ -132,7 +132,7 @@ func TestHash_matches_only_its_password(t *testing.T) {
 	// A name without an account costs as much: the same parameters.
 	prefix := func(hash string) string { return hash[:strings.LastIndex(hash[:strings.LastIndex(hash, "$")], "$")] }
 	if prefix(account.DefaultAbsent()) != prefix(hash) || len(account.DefaultAbsent()) != len(hash) {
-		t.Errorf("names without an account are compared with %s", account.DefaultAbsent())
+		t.Errorf("names without an account are compared with %s, want the parameters and the length of %s", account.DefaultAbsent(), hash)
 	}
 }
 

@@ -182,7 +182,7 @@ func TestInvite_gives_the_role_once_within_two_days(t *testing.T) {
 	wantErr(t, "name of another account", err, account.ErrExists)
 	in, _ := desk.join(link.Token, "Runa")
 	if in.Account.Role("shop") != account.Bookkeeper {
-		t.Errorf("roles are %v", in.Account.Roles)
+		t.Errorf("roles are %v, want bookkeeper", in.Account.Roles)
 	}
 	_, err = desk.OfferJoinPassword(ctx, link.Token, "Runa 2", password)
 	wantErr(t, "invitation used twice", err, account.ErrTicket)

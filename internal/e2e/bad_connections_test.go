@@ -148,7 +148,7 @@ func TestHeaders_above_the_limit_are_refused(t *testing.T) {
 				return resp.StatusCode
 			}
 			if got := status(""); got != http.StatusOK {
-				t.Errorf("the request before has status %d", got)
+				t.Errorf("the request before has status %d, want 200", got)
 			}
 			if got := status("X-Large: " + strings.Repeat("a", row.size) + "\r\n"); got != row.status {
 				t.Errorf("got %d, want %d", got, row.status)

@@ -192,7 +192,7 @@ func TestDatabase_locked_by_another_process(t *testing.T) {
 	}
 	for _, r := range creators.refusals {
 		if r.status != http.StatusServiceUnavailable || r.retry == "" {
-			t.Errorf("a request for an invoice is refused with %+v", r)
+			t.Errorf("a request for an invoice is refused with %+v, want 503 and Retry-After", r)
 		}
 	}
 	creators.checkInvoices()
@@ -289,7 +289,7 @@ func TestFull_disk_loses_no_invoice(t *testing.T) {
 			StatusCode: r.status, Error: http.StatusText(r.status), Message: r.body.Message,
 		}}
 		if r.status < 500 || r.code == "" || r != want || r.body.Message == "" || strings.Contains(r.body.Message, "disk") {
-			t.Fatalf("a request for an invoice is refused with %+v", r)
+			t.Fatalf("a request for an invoice is refused with %+v, want a code and a message that does not name the disk", r)
 		}
 	}
 

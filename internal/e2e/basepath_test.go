@@ -65,7 +65,7 @@ func (c *crawler) checkAPI(p *program) {
 	response = c.send(http.MethodGet, api.PathInvoiceStatus+"?id="+id, nil)
 	response.Body.Close()
 	if response.StatusCode != http.StatusNotFound {
-		c.t.Errorf("the API outside the base path has status %d", response.StatusCode)
+		c.t.Errorf("the API outside the base path has status %d, want 404", response.StatusCode)
 	}
 }
 

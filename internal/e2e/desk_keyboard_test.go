@@ -60,7 +60,7 @@ func TestDesk_keys(t *testing.T) {
 	tab.pressKey("/")
 	tab.checkFocus("")
 	if at := get(tab, chromedp.Location()); !strings.HasSuffix(at, "/account/keyboard?done=shortcuts-off") {
-		t.Errorf("with disabled keys the page is %s", at)
+		t.Errorf("with disabled keys the page is %s, want that of the keys still", at)
 	}
 	tab.checkConsole()
 }

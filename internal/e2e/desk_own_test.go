@@ -89,6 +89,6 @@ func TestDesk_seller(t *testing.T) {
 	b.send(`form[action$="/open"] button`)
 	b.do(chromedp.WaitVisible(chromedp.CSS("#amount")))
 	if at := get(b, chromedp.Location()); !strings.Contains(at, "/pos/") || strings.HasSuffix(at, w.terminal[strings.LastIndexByte(w.terminal, '/'):]) {
-		t.Errorf("the terminal of the seller is at %s", at)
+		t.Errorf("the terminal of the seller is at %s, want an address below /pos/ that is not the terminal's own", at)
 	}
 }

@@ -27,7 +27,7 @@ func TestPage_updates_without_reload(t *testing.T) {
 		merchant.simulate(id, api.SimulateConfirm)
 		tab.waitFor("#st", "Paid. Thank you.", nil)
 		if got := get(tab, chromedp.Title()); got != "Paid – Demo shop" {
-			t.Errorf("the tab's title is %q", got)
+			t.Errorf("the tab's title is %q, want Paid – Demo shop", got)
 		}
 		tab.waitFor("#say", "Paid. Your payment is confirmed.", nil)
 		tab.checkNotReloaded()

@@ -160,7 +160,7 @@ func TestRest_decreases_with_each_part(t *testing.T) {
 	s.mine(s.pay(inv, "BTC", "0.0006"))
 	paid := s.wantStatus(inv, invoice.Paid)
 	if got := paid.Remaining(paid.Methods[0]); !got.IsZero() {
-		t.Errorf("after all was paid the rest is %s", got)
+		t.Errorf("after all was paid the rest is %s, want 0", got)
 	}
 	s.mine(s.pay(inv, "BTC", "0.0001"))
 	over := s.wantStatus(inv, invoice.Paid, invoice.Overpaid)

@@ -116,7 +116,7 @@ func TestSurplus_and_goods_are_separate(t *testing.T) {
 		_, surplus, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundSurplus, Address: shopperBTC})
 		s.must(err)
 		if !surplus.Amount.Equal(btc("0.000125")) {
-			t.Errorf("after the refund of goods the surplus is %v", surplus.Amount)
+			t.Errorf("after the refund of goods the surplus is %v, want 0.000125", surplus.Amount)
 		}
 	})
 }

@@ -40,7 +40,7 @@ func TestPages_are_complete(t *testing.T) {
 	for _, p := range manual.Pages() {
 		listed = append(listed, p.Slug+".md")
 		if title, _, _ := strings.Cut(p.Markdown(), "\n"); title != "# "+p.Title {
-			t.Errorf("%s begins with %q, its title is %q", p.Slug, title, p.Title)
+			t.Errorf("%s begins with %q, want its title, %q", p.Slug, title, p.Title)
 		}
 		if p.Summary == "" || strings.HasSuffix(p.Summary, ".") || strings.Contains(p.Summary, "\n") {
 			t.Errorf("summary of %s: %q", p.Slug, p.Summary)

@@ -115,7 +115,7 @@ func TestLink_Ended(t *testing.T) {
 		{}: false, noon.Add(time.Millisecond): false, noon: true, noon.Add(-time.Hour): true,
 	} {
 		if got := (merchant.Link{EndsAt: ends}).Ended(noon); got != want {
-			t.Errorf("link that ends at %s has ended = %v at %s", ends, got, noon)
+			t.Errorf("link that ends at %s has ended = %v at %s, want %v", ends, got, noon, want)
 		}
 	}
 }

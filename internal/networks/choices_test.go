@@ -52,7 +52,7 @@ func TestChoicesOf_names_settings_that_add_payment_methods(t *testing.T) {
 				got = append(got, fmt.Sprintf("%s=%s gives %s", choice.Setting, choice.Value, strings.Join(choice.Codes, ", ")))
 				namesAddresses := strings.Contains(choice.Cost, "your addresses")
 				if want := bool(c.EVM.AddressQueries) || choice.Setting == "CHEQUER_EVM_ADDRESS_QUERIES"; namesAddresses != want {
-					t.Errorf("%s: the cost is %q", choice.Setting, choice.Cost)
+					t.Errorf("%s: the cost is %q, want the merchant's addresses in it: %t", choice.Setting, choice.Cost, want)
 				}
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

@@ -102,7 +102,7 @@ func TestVerify_keeps_the_former_address(t *testing.T) {
 		f.run()
 		f.minute()
 		if got := f.mail.Messages(); len(got) != 2 || got[1].To != email {
-			t.Errorf("the messages are %+v", got)
+			t.Errorf("the messages are %+v, want two, the second to %s", got, email)
 		}
 		f.clock.Advance(time.Minute)
 		f.must(f.service.SendLink(ctx, f.owner))

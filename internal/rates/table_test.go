@@ -79,7 +79,7 @@ func TestRate_derives_prices_through_euro_and_dollar(t *testing.T) {
 					t.Errorf("a rate of %v in %v", rate.Coin(), rate.Fiat())
 				}
 			} else if !errors.Is(err, rates.ErrUnknown) {
-				t.Errorf("error is %v", err)
+				t.Errorf("error is %v, want %v", err, rates.ErrUnknown)
 			}
 			if got != tt.want {
 				t.Errorf("got %s, want %s (%v)", got, tt.want, err)

@@ -116,7 +116,7 @@ func TestService_returns_sums_while_others_are_computed(t *testing.T) {
 		s := &shop{wallets: []merchant.Wallet{{ID: "a", Key: key.String(), Counter: "counter"}}, transfers: []received.Transfer{transfer}}
 		service := received.NewService(s, time.Now, slog.New(slog.DiscardHandler))
 		if sums := service.Sums(t.Context(), "shop"); !sums.At.IsZero() {
-			t.Errorf("the sums before the computation are %+v", sums)
+			t.Errorf("the sums before the computation are %+v, want none", sums)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)

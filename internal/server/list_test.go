@@ -164,7 +164,7 @@ func TestList_refuses(t *testing.T) {
 			}
 			message := checkRefused(t, f.send(listCall(path+query)), 400, "invalid_"+name)
 			if !strings.HasPrefix(message, name) {
-				t.Errorf("%s: message %q does not begin with %s", query, message, name)
+				t.Errorf("%s: message %q, want it to begin with %s", query, message, name)
 			}
 		}
 	}

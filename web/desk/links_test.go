@@ -190,7 +190,7 @@ func TestLinks_list_after_a_removed_link(t *testing.T) {
 	f.must(f.links.Remove(t.Context(), shop, merchant.Live, "l-02"))
 	page := b.get(older)
 	if got := textOf(page.find(".rows tbody tr")); page.find(".rows tbody tr").Length() != 2 || !strings.Contains(got, "/pay/l-01") || !strings.Contains(got, "/pay/l-00") {
-		t.Errorf("the second page has %q", got)
+		t.Errorf("the second page has %q, want the two oldest links", got)
 	}
 	b.get("/desk/shop/links?after=l-02").want(http.StatusOK, "50 links, newest first")
 }

@@ -58,7 +58,7 @@ func TestNotes_refused(t *testing.T) {
 	} {
 		page := b.send(at, "note", text).want(http.StatusUnprocessableEntity, want)
 		if got := page.find("#note").Text(); strings.TrimSpace(text) != "" && len(got) < 3 {
-			t.Errorf("the field after %q has %q", text, got)
+			t.Errorf("the field after %q has %q, want the entered text", text, got)
 		}
 	}
 	b.send(at, "note", strings.Repeat("å", 2000)).wantRedirect("/desk/shop/payments/" + inv.ID + "?done=note-added")

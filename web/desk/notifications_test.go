@@ -232,6 +232,6 @@ func TestNotifications_confirm_an_address(t *testing.T) {
 	b.send(notifications+"/email", "token", "secret-token").want(http.StatusUnprocessableEntity, "This link confirms no address.")
 	b.send(notifications+"/email/link").want(http.StatusUnprocessableEntity, "Save a push address")
 	if got := strings.Join(f.actionsOf("notifications."), "; "); !strings.HasSuffix(got, "Maren: notifications.set; Maren: notifications.link_requested; Maren: notifications.email_confirmed") {
-		t.Errorf("the audit log has %s", got)
+		t.Errorf("the audit log has %s, want the address, the link and the confirmation by Maren at its end", got)
 	}
 }

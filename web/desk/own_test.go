@@ -103,7 +103,7 @@ func TestOwnTerminals_work_while_they_are_assigned(t *testing.T) {
 	opened := jonas.send("/desk/shop/own/" + bar.ID + "/open")
 	secret, ok := strings.CutPrefix(opened.header.Get("Location"), "/pos/")
 	if !ok || opened.status != http.StatusSeeOther || secret == bar.Secret {
-		t.Fatalf("the terminal opens with %d at %q", opened.status, opened.header.Get("Location"))
+		t.Fatalf("the terminal opens with %d at %q, want 303 to an address of the seller below /pos/", opened.status, opened.header.Get("Location"))
 	}
 	found, err := f.terminals.Find(t.Context(), secret)
 	if err != nil || found.ID != bar.ID {

@@ -176,7 +176,7 @@ func TestPasskey_renamed(t *testing.T) {
 	f.must(err)
 	c := entries[0].Change
 	if c.Action != "account.passkey_renamed" || c.Subject != "Maren" || c.Before["name"] != "Firefox on Linux" || c.After["name"] != "Office key" {
-		t.Errorf("the entry of the audit log is %+v", c)
+		t.Errorf("the entry of the audit log is %+v, want the new name of Maren's passkey", c)
 	}
 	again := f.browser()
 	again.key = b.key

@@ -77,7 +77,7 @@ func TestPaymentSettings_are_saved_as_entered(t *testing.T) {
 		t.Errorf("choices (-want +got):\n%s", diff)
 	}
 	if got := f.actions()[actions:]; !cmp.Equal(got, []string{"Maren: shop.changed"}) {
-		t.Errorf("the audit log has %q", got)
+		t.Errorf("the audit log has %q, want one change of the shop by Maren", got)
 	}
 	again := b.get(settingsPath+"?done=payment-settings").want(http.StatusOK, "The payment settings were saved.").entered()
 	if diff := cmp.Diff(withoutToken(keepOnly(keepOnly(changed, "languages", "de", "en"), "version")), withoutToken(with(keepOnly(again, "version"), "tolerance_percent", "0.50"))); diff != "" {
@@ -148,7 +148,7 @@ func TestPaymentSettings_relaxed(t *testing.T) {
 	fields = with(b.get(settingsPath).entered(), "tolerance_amount", "1", "method-BTC", "1")
 	ask := b.post(settingsPath, fields...).want(http.StatusForbidden, "Confirm it’s you")
 	if got := f.choices(); len(got) != 1 {
-		t.Fatalf("without a confirmation the choices are %q", got)
+		t.Fatalf("without a confirmation the choices are %q, want the one before", got)
 	}
 	kept := ask.confirmFields()
 	answer := b.post("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", f.code("Maren"))...)

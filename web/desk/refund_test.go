@@ -65,7 +65,7 @@ func TestRefund_closes_the_case_once_it_is_sent(t *testing.T) {
 	b.get(at).want(http.StatusOK, "Refund of 0.00099 BTC requested", "Refund of 0.00099 BTC prepared", "Refund of 0.00099 BTC sent")
 	b.get("/desk/shop/refunds?mode=test").want(http.StatusOK, "1047", "0.00099 BTC", "Sent")
 	if got := strings.Join(f.actions()[before:], ", "); got != "Tove: invoice.changed, Tove: invoice.changed" {
-		t.Errorf("the audit log has %q", got)
+		t.Errorf("the audit log has %q, want two changes of the invoice by Tove", got)
 	}
 	b.send(send, append(form, "tx-"+r.ID, strings.Repeat("8f", 32))...).want(http.StatusConflict, "The invoice changed after you opened the page.")
 }

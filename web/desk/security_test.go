@@ -38,7 +38,7 @@ func TestHeaders_exclude_other_sites_frames_and_caches(t *testing.T) {
 			}
 		}
 		if strings.Contains(csp, "unsafe") || strings.Contains(csp, "nonce") {
-			t.Errorf("%s: the policy is %q", path, csp)
+			t.Errorf("%s: the policy is %q, want it without unsafe and nonce", path, csp)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestStolenSession_changes_no_account(t *testing.T) {
 	after, err := f.accounts.Team(t.Context())
 	f.must(err)
 	if len(after) != len(team) || !maps.Equal(after[1].Roles, team[1].Roles) || after[0].SignIn.Methods() != team[0].SignIn.Methods() {
-		t.Errorf("the accounts are %+v", after)
+		t.Errorf("the accounts are %+v, want them unchanged: %+v", after, team)
 	}
 }
 

@@ -71,7 +71,7 @@ func TestSession_is_new_after_sign_in(t *testing.T) {
 	b.cookies["__Host-desk"] = &http.Cookie{Name: "__Host-desk", Value: "set-by-an-attacker"}
 	b.signIn("Maren", "").wantRedirect("/desk")
 	if b.session() == "set-by-an-attacker" || b.session() == "" {
-		t.Errorf("the session after the sign-in is %q", b.session())
+		t.Errorf("the session after the sign-in is %q, want a new one", b.session())
 	}
 	attacker := f.browser()
 	attacker.cookies["__Host-desk"] = &http.Cookie{Name: "__Host-desk", Value: "set-by-an-attacker"}
@@ -92,7 +92,7 @@ func TestSignOut_invalidates_copied_cookies(t *testing.T) {
 	b := f.owner()
 	shown := b.get("/desk/shop/account")
 	if got := shown.header.Get("Cache-Control"); got != "no-store" {
-		t.Errorf("Cache-Control is %q", got)
+		t.Errorf("Cache-Control is %q, want no-store", got)
 	}
 	copied := f.browser()
 	copied.cookies["__Host-desk"] = b.cookies["__Host-desk"]

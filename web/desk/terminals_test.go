@@ -41,7 +41,7 @@ func TestTerminals_show_their_address_once(t *testing.T) {
 	ask := b.get(at).want(http.StatusOK, "Remove Market stall?").want(http.StatusOK, "Its address stops working within seconds.")
 	b.post(at, ask.fields("decide")...).wantRedirect("/desk/shop/terminals?done=terminal-removed")
 	if got, err := f.terminals.Find(t.Context(), secret); err == nil {
-		t.Errorf("the removed terminal is %+v", got)
+		t.Errorf("the removed terminal is found: %+v", got)
 	}
 	b.send(at).want(http.StatusNotFound, "Not found")
 	if got, want := f.actions()[before:], []string{"Tove: terminal.created", "Tove: terminal.removed"}; !slices.Equal(got, want) {

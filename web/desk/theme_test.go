@@ -197,7 +197,7 @@ func TestTheme_preview_is_harmless(t *testing.T) {
 		t.Errorf("the policy of the preview allows scripts: %q", policy)
 	}
 	if got := sample.header.Get("X-Frame-Options"); got != "SAMEORIGIN" {
-		t.Errorf("X-Frame-Options is %q", got)
+		t.Errorf("X-Frame-Options is %q, want SAMEORIGIN", got)
 	}
 	if n := sample.find("script, form, .addr, .qr, button").Length(); n != 0 {
 		t.Errorf("the preview has %d scripts, forms or addresses", n)

@@ -110,7 +110,7 @@ func TestWallets_verify_the_address(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", test.key, "address", test.address).want(http.StatusUnprocessableEntity, test.message)
 			if text := got.find("#" + test.field + "-error").Text(); !strings.Contains(text, test.message) {
-				t.Errorf("the error of the field %s is %q", test.field, text)
+				t.Errorf("the error of the field %s is %q, want %q", test.field, text, test.message)
 			}
 			for _, secret := range []string{recovery, "xprv9s21"} {
 				if strings.Contains(got.body, secret) || strings.Contains(f.log.String(), secret) {

@@ -209,7 +209,7 @@ func TestWebhooks_of_another_shop(t *testing.T) {
 		b.send("/desk/shop/webhooks/"+foreign.ID+"/"+change).want(http.StatusNotFound, "Not found")
 	}
 	if got := f.actions(); len(got) != before {
-		t.Errorf("the audit log has %q", got[before:])
+		t.Errorf("the audit log has %q, want no new entry", got[before:])
 	}
 }
 
@@ -237,7 +237,7 @@ func TestWebhooks_deliveries(t *testing.T) {
 	before := len(f.actions())
 	b.send(link).wantRedirect(link + "?done=resent")
 	if got := f.actions()[before:]; len(got) != 1 || got[0] != "Maren: endpoint.resent" {
-		t.Errorf("the audit log has %q", got)
+		t.Errorf("the audit log has %q, want one endpoint.resent by Maren", got)
 	}
 	f.attempt(e, 204)
 	b.get(link).want(http.StatusOK, "Delivered").want(http.StatusOK, "2. Status 204").want(http.StatusOK, "Send again")

@@ -55,12 +55,12 @@ func TestZone_of_the_shop(t *testing.T) {
 		for _, day := range []string{"2026-11-27", "2026-11-28"} {
 			report := b.get("/desk/shop/reports?mode=test&period="+day).want(http.StatusOK, z.shown)
 			if got := report.totals(); strings.Contains(got, "Payments 1 ") != (day == z.dayOf) {
-				t.Errorf("%s: the totals of %s are %q", z.name, day, got)
+				t.Errorf("%s: the totals of %s are %q, want a payment: %t", z.name, day, got, day == z.dayOf)
 			}
 			rows, err := csv.NewReader(strings.NewReader(b.get("/desk/shop/reports/export?mode=test&period=" + day).body)).ReadAll()
 			f.must(err)
 			if (len(rows) == 2) != (day == z.dayOf) || rows[0][len(rows[0])-1] != "time_zone" {
-				t.Errorf("%s: the file of %s has %q", z.name, day, rows)
+				t.Errorf("%s: the file of %s has %q, want the time zone and a payment: %t", z.name, day, rows, day == z.dayOf)
 			}
 			if len(rows) == 2 && (rows[1][len(rows[1])-1] != z.name || !strings.HasPrefix(rows[1][12], z.fileTime)) {
 				t.Errorf("%s: the file has the time %s in %s, want %s", z.name, rows[1][12], rows[1][len(rows[1])-1], z.fileTime)

@@ -50,7 +50,7 @@ func TestTheme_can_disable_the_countdown_of_a_paid_page(t *testing.T) {
 			t.Errorf("%s: no button", tt.name)
 		}
 		if tt.want == 1 && !strings.Contains(page.Find("#auto").AttrOr("data-say", ""), "In ten seconds this page goes back to ") {
-			t.Errorf("%s: the text is %q", tt.name, page.Find("#auto").AttrOr("data-say", ""))
+			t.Errorf("%s: the text is %q, want that the page goes back in ten seconds", tt.name, page.Find("#auto").AttrOr("data-say", ""))
 		}
 	}
 }
