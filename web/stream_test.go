@@ -322,7 +322,7 @@ func TestStream_limits_the_streams_of_one_network(t *testing.T) {
 	}
 }
 
-func TestStream_status(t *testing.T) {
+func TestStream_status_is_204_after_the_final_version(t *testing.T) {
 	t.Parallel()
 	declined := presenttest.Invoice("no")
 	declined.Status = api.StatusDeclined

@@ -110,7 +110,7 @@ func TestPasskey_signs_in_only_its_own_account_and_site(t *testing.T) {
 	}
 }
 
-func TestPasskey_replay(t *testing.T) {
+func TestPasskey_refuses_repeated_and_expired_responses(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	ctx := t.Context()

@@ -14,7 +14,7 @@ import (
 )
 
 // The table of permissions: yes, s(tep-up), or no.
-func TestRole_grants(t *testing.T) {
+func TestRole_grants_the_permissions_of_the_table(t *testing.T) {
 	t.Parallel()
 	want := strings.TrimSpace(`
 view payments:      yes yes no yes yes
@@ -150,7 +150,7 @@ func TestHash_waits_until_the_context_ends(t *testing.T) {
 	}
 }
 
-func TestAttempts_delay(t *testing.T) {
+func TestAttempts_double_their_delay_until_disabled(t *testing.T) {
 	t.Parallel()
 	var attempts account.Attempts
 	now := noon

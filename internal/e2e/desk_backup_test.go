@@ -12,8 +12,8 @@ import (
 	"chequer/internal/datadir"
 )
 
-// TestDesk_backup downloads a backup at the desk, and restores it into another data directory.
-func TestDesk_backup(t *testing.T) {
+// TestDesk_backup_is_restored_elsewhere downloads a backup at the desk, and restores it into another data directory.
+func TestDesk_backup_is_restored_elsewhere(t *testing.T) {
 	t.Parallel()
 	desk := newFirstRunDesk(t)
 	owner := newDeskClient(t, desk.link, "Maren")

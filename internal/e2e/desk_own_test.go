@@ -77,7 +77,7 @@ func atSellers(b *tab, w *demoSite) {
 
 // A seller lands on the page of the assigned terminal, sees a new payment when the page tells of it, and opens the
 // terminal.
-func TestDesk_seller(t *testing.T) {
+func TestDesk_seller_sees_new_payments_and_opens_the_terminal(t *testing.T) {
 	t.Parallel()
 	w, b := newDemoSite(t), openAlone(t, screen{width: 390, height: 844})
 	withTerminal("")(b, w)

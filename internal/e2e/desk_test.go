@@ -386,8 +386,8 @@ func TestDesk_accept_a_late_payment(t *testing.T) {
 	}
 }
 
-// TestDesk_keyboard reaches every control of the list, finds a payment and uses a menu with the keyboard only.
-func TestDesk_keyboard(t *testing.T) {
+// The keyboard alone reaches every control of the list, finds a payment and uses a menu.
+func TestDesk_keyboard_reaches_every_control(t *testing.T) {
 	site := newDemoSite(t)
 	for _, s := range []screen{phoneScreen, deskScreen, zoomed} {
 		t.Run(s.name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"chequer/internal/keys"
 )
 
-func TestParseAddress_segwit(t *testing.T) {
+func TestParseAddress_accepts_only_valid_segwit_addresses(t *testing.T) {
 	t.Parallel()
 	for _, test := range segwit {
 		network := keys.Main

@@ -46,7 +46,7 @@ func TestFind_matches_the_beginnings_of_words(t *testing.T) {
 	}
 }
 
-func TestFind_excerpt(t *testing.T) {
+func TestFind_excerpt_is_short_and_marks_the_words(t *testing.T) {
 	t.Parallel()
 	hits := index().Find("retry without", 1)
 	if len(hits) != 1 {

@@ -11,7 +11,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-func TestKey_May(t *testing.T) {
+func TestKey_May_only_what_its_scopes_allow(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		scopes []merchant.Scope

@@ -65,7 +65,7 @@ func FuzzParseAmount(f *testing.F) {
 	})
 }
 
-func TestPrices_Parse(t *testing.T) {
+func TestPrices_Parse_enforces_decimals_and_limits(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ plain, code, fault string }{
 		{"0.01", "EUR", ""},

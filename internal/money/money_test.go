@@ -48,7 +48,7 @@ func TestAmountString_has_plain_digits(t *testing.T) {
 	}
 }
 
-func TestAmount_arithmetic(t *testing.T) {
+func TestAmount_arithmetic_is_exact(t *testing.T) {
 	t.Parallel()
 	eur := func(text string) money.Amount { return money.MustParse(text, money.EUR) }
 	if got, want := eur("0.1").Add(eur("0.2")), eur("0.30"); !got.Equal(want) {

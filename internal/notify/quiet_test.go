@@ -12,7 +12,7 @@ import (
 	"chequer/internal/notify"
 )
 
-func TestQuiet_end(t *testing.T) {
+func TestQuiet_hours_end_in_the_time_zone(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, from, to, zone, at, want string

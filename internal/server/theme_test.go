@@ -36,7 +36,7 @@ func (f *fixture) readTheme(t *testing.T, m message) (got api.Theme) {
 }
 
 // Every answer about themes.
-func TestGolden_themes(t *testing.T) {
+func TestGolden_theme_responses_are_unchanged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.useStorage()

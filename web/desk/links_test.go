@@ -127,7 +127,7 @@ func TestLinks_refuse(t *testing.T) {
 var storedEnd = time.Date(2026, 12, 5, 18, 0, 7, 0, time.UTC)
 
 // A change and a removal of a link that was changed meanwhile are answered with the new facts.
-func TestLinks_stale(t *testing.T) {
+func TestLinks_refuse_changes_of_an_old_version(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -150,7 +150,7 @@ func TestLinks_stale(t *testing.T) {
 }
 
 // The list has the newest links first, in pages. An ended link has that state, and a link of another shop is not found.
-func TestLinks_list(t *testing.T) {
+func TestLinks_are_listed_newest_first_in_pages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -43,7 +43,7 @@ func TestNotes_are_shown_to_the_team(t *testing.T) {
 }
 
 // A refused note keeps its text. The notes of another shop are not found.
-func TestNotes_refused(t *testing.T) {
+func TestNotes_are_refused_with_their_text_kept(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -129,7 +129,7 @@ func TestOwnTerminals_work_while_they_are_assigned(t *testing.T) {
 }
 
 // A seller sees no payment of another terminal, another day, another origin or another shop, by no page and no search.
-func TestOwnTerminals_hide(t *testing.T) {
+func TestOwnTerminals_hide_payments_of_other_terminals_and_days(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
@@ -176,7 +176,7 @@ func TestOwnTerminals_hide(t *testing.T) {
 }
 
 // The removal of the terminal, of the role and of the account end the access with the assignment.
-func TestOwnTerminals_end(t *testing.T) {
+func TestOwnTerminals_end_with_terminal_role_or_account(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	maren := f.owner()
@@ -217,7 +217,7 @@ func TestOwnTerminals_end(t *testing.T) {
 }
 
 // The payments of several terminals are one list, newest first, in pages.
-func TestOwnTerminals_pages(t *testing.T) {
+func TestOwnTerminals_list_payments_newest_first_in_pages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()

@@ -152,7 +152,7 @@ func TestPasskey_options_refused(t *testing.T) {
 }
 
 // An account gives a passkey a name, with which the list and the audit log show it.
-func TestPasskey_renamed(t *testing.T) {
+func TestPasskey_has_its_new_name_in_list_and_log(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -138,7 +138,7 @@ func TestPaymentSettings_changed_meanwhile(t *testing.T) {
 }
 
 // A change that relaxes a rule needs a confirmed sign-in, and continues after it with all fields.
-func TestPaymentSettings_relaxed(t *testing.T) {
+func TestPaymentSettings_need_a_confirmation_to_relax_a_rule(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.ownerByPassword()
@@ -224,7 +224,7 @@ func TestPaymentSettings_of_another_shop(t *testing.T) {
 }
 
 // The table of confirmations shows what the setting requires.
-func TestPaymentSettings_confirmations(t *testing.T) {
+func TestPaymentSettings_show_the_required_confirmations(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -275,7 +275,7 @@ func TestPaymentSettings_cost_of_a_tolerance(t *testing.T) {
 }
 
 // The form shows what was waived in the last month.
-func TestPaymentSettings_waived(t *testing.T) {
+func TestPaymentSettings_show_what_was_waived(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
@@ -297,7 +297,7 @@ func TestPaymentSettings_waived(t *testing.T) {
 }
 
 // A payment links its transactions and addresses to the explorers that the shop chose. By default there are none.
-func TestPaymentSettings_explorers(t *testing.T) {
+func TestPaymentSettings_link_to_the_chosen_explorers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

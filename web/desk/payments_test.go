@@ -174,7 +174,7 @@ func (p page) names() string {
 }
 
 // A list of several pages has each invoice once.
-func TestPayments_pages(t *testing.T) {
+func TestPayments_pages_have_each_invoice_once(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -292,7 +292,7 @@ func TestPayment_shows_its_transfers_and_history(t *testing.T) {
 }
 
 // The page of an invoice with a late payment asks the merchant for a decision.
-func TestPayment_late(t *testing.T) {
+func TestPayment_that_is_late_asks_for_a_decision(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()

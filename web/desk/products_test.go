@@ -167,7 +167,7 @@ func TestProducts_refuse(t *testing.T) {
 
 // A change, a removal and a hiding of a product that another account has changed meanwhile are answered with
 // the new facts, and change nothing. The typed values stay in the form.
-func TestProducts_stale(t *testing.T) {
+func TestProducts_refuse_changes_of_an_old_version(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b, tove := f.owner(), f.as("Tove", account.Manager)

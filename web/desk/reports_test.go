@@ -158,7 +158,7 @@ func TestReports_refuses(t *testing.T) {
 }
 
 // The file has the invoices of the report, and its sums are those of the report.
-func TestReports_export(t *testing.T) {
+func TestReports_export_the_invoices_of_the_report(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.salesOfTwoMonths()

@@ -11,7 +11,7 @@ import (
 )
 
 // Nothing is removed unless the shop chooses a period; a shorter one needs a confirmed sign-in, a longer one does not.
-func TestRetention_setting(t *testing.T) {
+func TestRetention_needs_a_confirmation_for_a_shorter_period(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.ownerByPassword()

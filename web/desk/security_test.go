@@ -222,7 +222,7 @@ func TestSecrets_stay_secret(t *testing.T) {
 }
 
 // Text that PostgreSQL does not accept is not a position in a list, and not a path.
-func TestMalformed_text(t *testing.T) {
+func TestMalformed_text_is_no_position_and_no_path(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -11,7 +11,7 @@ import (
 
 // On the first run with a password and a code, only the form that creates the account uses up the link. The pages
 // before it can be opened several times.
-func TestFirst_run(t *testing.T) {
+func TestFirst_run_link_ends_with_the_new_account(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.browser()

@@ -112,8 +112,8 @@ func TestTheme_is_previewed_and_saved(t *testing.T) {
 	}
 }
 
-// TestTheme_refused enters values that a theme cannot have.
-func TestTheme_refused(t *testing.T) {
+// The form has values that a theme cannot have.
+func TestTheme_refuses_values_and_keeps_them_in_the_form(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -49,7 +49,7 @@ func (f *fixture) attempt(e merchant.Endpoint, status int) {
 }
 
 // A developer creates a webhook: the secret is shown in the answer to the form, and on no later page.
-func TestWebhooks_create(t *testing.T) {
+func TestWebhooks_show_their_secret_once(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
@@ -113,7 +113,7 @@ func TestWebhooks_refused_form(t *testing.T) {
 
 // Every change of a webhook is made after a form, and the log names its actor. A change that the state does not
 // allow answers with the state.
-func TestWebhooks_change(t *testing.T) {
+func TestWebhooks_change_only_as_their_state_allows(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -215,7 +215,7 @@ func TestWebhooks_of_another_shop(t *testing.T) {
 
 // The page of a webhook lists its deliveries by state, in several pages. The page of a delivery lists its attempts, and
 // sends it again.
-func TestWebhooks_deliveries(t *testing.T) {
+func TestWebhooks_list_their_deliveries_and_send_them_again(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -274,7 +274,7 @@ func TestWebhooks_deliveries(t *testing.T) {
 }
 
 // The page of a payment lists the deliveries of its events, and sends one of them again.
-func TestPayment_deliveries(t *testing.T) {
+func TestPayment_lists_its_deliveries_and_sends_them_again(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()

@@ -92,7 +92,7 @@ func TestZone_of_all_shops(t *testing.T) {
 }
 
 // The settings have the zone of the books; a wrong name is refused at its field.
-func TestZone_setting(t *testing.T) {
+func TestZone_is_chosen_in_the_settings(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -371,7 +371,7 @@ func TestHub_reads_a_page_that_expires(t *testing.T) {
 	})
 }
 
-func TestHub_errors(t *testing.T) {
+func TestHub_continues_after_errors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource("a")

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestNetworks_policies(t *testing.T) {
+func TestNetworks_have_one_policy_for_all_assets(t *testing.T) {
 	t.Parallel()
 	type policy struct {
 		Depths [3]int // below 500 and 5,000 EUR, and above
