@@ -13,8 +13,8 @@ import (
 // citation matches the name of a document, such as SETTLEMENT.md.
 var citation = regexp.MustCompile(`[A-Za-z0-9_./-]*[A-Za-z0-9_]\.md\b`)
 
-// TestCitations checks that every Markdown file that a source or a document names is in the repository.
-func TestCitations(t *testing.T) {
+// TestCitations_name_files_of_the_repository checks that every Markdown file that a source or a document names is in the repository.
+func TestCitations_name_files_of_the_repository(t *testing.T) {
 	t.Parallel()
 	names, sources := map[string]bool{}, []string{}
 	for _, path := range tree(t, ".git", "bin", "data", "testdata", "node_modules") {

@@ -39,7 +39,7 @@ func TestScripts_call_only_functions_that_exist(t *testing.T) {
 	}
 }
 
-func TestUnknownCalls(t *testing.T) {
+func TestUnknownCalls_are_those_of_undefined_functions(t *testing.T) {
 	t.Parallel()
 	got := unknownCalls(`(()=>{function a(b){b.show();c(b)}a(...parts(1));setTimeout(a,9)})();`)
 	if !slices.Equal(got, []string{"parts"}) {

@@ -13,7 +13,7 @@ import (
 	"chequer/static"
 )
 
-func TestPath(t *testing.T) {
+func TestPath_leads_to_the_asset_with_its_hash(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js", "embed.js", "frame.js", "builder.js", "desk.css", "desk.js", "icon.svg"} {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-func TestFind(t *testing.T) {
+func TestFind_requires_the_complete_path(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"", "/static/", "/static/pay.css", "/static/base.css", static.Path("pay.css") + "/"} {
 		if _, ok := static.Find(path); ok {
@@ -52,7 +52,7 @@ func TestFind(t *testing.T) {
 }
 
 // A style sheet with appended text has another path.
-func TestExtend(t *testing.T) {
+func TestExtend_appends_text_under_another_path(t *testing.T) {
 	t.Parallel()
 	base, _ := static.Find(static.Path("pay.css"))
 	a, b := static.Extend("pay.css", ":root{--accent:red}"), static.Extend("pay.css", ":root{--accent:blue}")

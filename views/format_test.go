@@ -8,7 +8,7 @@ import (
 	"chequer/views"
 )
 
-func TestWords(t *testing.T) {
+func TestWords_write_out_an_amount(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ amount, code, want string }{
 		{"56.5", "EUR", "fifty-six euros and fifty cents"},
@@ -32,7 +32,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-func TestGroups(t *testing.T) {
+func TestGroups_divide_decimals_and_addresses(t *testing.T) {
 	t.Parallel()
 	texts := func(groups []views.Group) []string {
 		var s []string
@@ -59,7 +59,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-func TestReference(t *testing.T) {
+func TestReference_has_at_most_two_groups_of_four(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{"aK3x9QfWzz": "aK3x-9QfW", "aK3x": "aK3x"} {
 		if got := views.Reference(id); got != want {

@@ -12,7 +12,7 @@ import (
 	"chequer/views"
 )
 
-func TestPaymentPage(t *testing.T) {
+func TestPaymentPage_has_labels_codes_and_complete_values(t *testing.T) {
 	t.Parallel()
 	doc := rendered(t, views.PaymentPage(payment()))
 	for _, tt := range []struct {
@@ -93,7 +93,7 @@ func TestPaymentPage_escapes_texts(t *testing.T) {
 	}
 }
 
-func TestWalletURL(t *testing.T) {
+func TestWalletURL_accepts_only_schemes_of_wallets(t *testing.T) {
 	t.Parallel()
 	for _, ok := range []string{"bitcoin:bc1q?amount=1", "LIGHTNING:LNBC1", "ethereum:0x@1?value=1", "litecoin:x", "monero:x"} {
 		if views.WalletURL(ok) != templ.SafeURL(ok) {

@@ -15,7 +15,7 @@ import (
 
 const paymentURI = "bitcoin:BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4?amount=0.00065379"
 
-func TestNewQR(t *testing.T) {
+func TestNewQR_draws_the_code_of_the_reference_library(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{paymentURI, "0x1111111254EEB25477B68fb85Ed929f73A960582", "x"} {
 		code, err := views.NewQR(text)

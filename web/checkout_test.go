@@ -107,7 +107,7 @@ func TestCheckout_accepts_addresses_in_any_case_and_with_a_slash(t *testing.T) {
 				response = get(t, h, response.Header.Get("Location"))
 			}
 			if response.StatusCode != http.StatusOK {
-				t.Errorf("%s%s has status %d", base, target, response.StatusCode)
+				t.Errorf("%s%s has status %d, want 200", base, target, response.StatusCode)
 			}
 			action := document(t, response).Find("form[method=post]").AttrOr("action", "")
 			if strings.ToLower(action) != action || strings.Contains(target, "/pay/") && !strings.HasPrefix(action, base+"/order/pay/coffee") {
@@ -166,7 +166,7 @@ func TestCheckout_accepts_the_amount_of_the_shopper(t *testing.T) {
 	refused := post(t, h, "/pay/tips", url.Values{"token": {token}, "amount": {"1.234,50"}}, nil)
 	doc := document(t, refused)
 	if refused.StatusCode != http.StatusUnprocessableEntity || doc.Find("#amount-error").Length() != 1 || doc.Find("#amount").AttrOr("value", "") != "1.234,50" {
-		t.Errorf("status %d: %s", refused.StatusCode, doc.Find("main").Text())
+		t.Errorf("status %d, want 422 with the entered amount and its error: %s", refused.StatusCode, doc.Find("main").Text())
 	}
 	response := post(t, h, "/pay/tips", url.Values{"token": {token}, "amount": {"7,50"}}, nil)
 	if response.StatusCode != http.StatusSeeOther {
@@ -212,7 +212,7 @@ func TestCheckout_of_an_order_paid_at_another_price(t *testing.T) {
 			doc := document(t, response)
 			text := strings.Join(strings.Fields(doc.Find("main").Text()), " ")
 			if response.StatusCode != http.StatusConflict || !strings.Contains(text, tt.heading) || !strings.Contains(text, tt.words) {
-				t.Errorf("%s, %s: status %d: %s", tt.status, name, response.StatusCode, text)
+				t.Errorf("%s, %s: status %d, want 409 with %q and %q: %s", tt.status, name, response.StatusCode, tt.heading, tt.words, text)
 			}
 			if got := doc.Find(`form, a[href*="old1"]`).Length(); got != 0 {
 				t.Errorf("%s, %s: %d forms or links to the old invoice, want 0", tt.status, name, got)
@@ -249,7 +249,7 @@ func TestCheckout_explains_refusals(t *testing.T) {
 		for _, response := range []*http.Response{get(t, h, "/pay?"+signed), post(t, h, "/pay?"+signed, nil, nil)} {
 			text := document(t, response).Find("main").Text()
 			if response.StatusCode != tt.status || !strings.Contains(text, tt.words) || strings.Contains(text, "secret") {
-				t.Errorf("%v: status %d: %s", tt.err, response.StatusCode, text)
+				t.Errorf("%v: status %d, want %d with %q: %s", tt.err, response.StatusCode, tt.status, tt.words, text)
 			}
 		}
 	}
@@ -276,7 +276,7 @@ func TestCheckout_when_no_invoice_can_be_made(t *testing.T) {
 		response := post(t, pages(t, s, nil), "/pay?"+signed, url.Values{"token": {token}}, nil)
 		doc := document(t, response)
 		if response.StatusCode != tt.status || doc.Find(tt.selector).Length() != 1 || strings.Contains(doc.Text(), "secret") {
-			t.Errorf("%v: status %d: %s", tt.err, response.StatusCode, doc.Find("main").Text())
+			t.Errorf("%v: status %d, want %d with %s: %s", tt.err, response.StatusCode, tt.status, tt.selector, doc.Find("main").Text())
 		}
 	}
 }

@@ -30,11 +30,11 @@ func TestCostly_invoices_have_a_rate_limit(t *testing.T) {
 		t.Errorf("%d of 100 requests of one network were refused, want at least 50", refused)
 	}
 	if status := read("huge", "198.51.100.9"); status != http.StatusOK {
-		t.Errorf("a request of another network: status %d", status)
+		t.Errorf("a request of another network: status %d, want 200", status)
 	}
 	for range 100 {
 		if status := read("small", "203.0.113.7"); status != http.StatusOK {
-			t.Fatalf("a request for an invoice that is not costly: status %d", status)
+			t.Fatalf("a request for an invoice that is not costly: status %d, want 200", status)
 		}
 	}
 }

@@ -113,7 +113,7 @@ func TestDocs_are_served_only_with_Config_Docs(t *testing.T) {
 	h := pages(t, newService(), nil)
 	for _, path := range []string{"/docs", "/docs/api", "/openapi.yaml", "/openapi.json"} {
 		if got := get(t, h, path).StatusCode; got != http.StatusNotFound {
-			t.Errorf("%s has status %d", path, got)
+			t.Errorf("%s has status %d, want 404", path, got)
 		}
 	}
 }

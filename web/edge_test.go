@@ -42,7 +42,7 @@ func TestEvery_address_keeps_the_base_path(t *testing.T) {
 				}
 				if name == "href" || name == "src" {
 					if got := get(t, h, link).StatusCode; got != 200 {
-						t.Errorf("%s: %q has status %d", page, link, got)
+						t.Errorf("%s: %q has status %d, want 200", page, link, got)
 					}
 				}
 			})
@@ -59,7 +59,7 @@ func TestEvery_address_keeps_the_base_path(t *testing.T) {
 	}
 }
 
-func TestHeaders(t *testing.T) {
+func TestHeaders_fit_the_kind_of_each_response(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(presenttest.Invoice("abc")), nil)
 	want := map[string]string{
@@ -114,7 +114,7 @@ func TestRedirects_never_lead_to_another_site(t *testing.T) {
 		for _, method := range []string{"GET", "POST"} {
 			answer := sendRaw(t, server.Listener.Addr().String(), method, path)
 			if answer.StatusCode != 404 && answer.StatusCode != 405 {
-				t.Errorf("%s %s has status %d", method, path, answer.StatusCode)
+				t.Errorf("%s %s has status %d, want 404 or 405", method, path, answer.StatusCode)
 			}
 			if got := answer.Header.Get("Location"); got != "" {
 				t.Errorf("%s %s leads to %q", method, path, got)
@@ -166,7 +166,7 @@ func TestForms_of_other_sites_are_refused(t *testing.T) {
 	}
 }
 
-func TestSimulate(t *testing.T) {
+func TestSimulate_forwards_only_known_actions(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name      string

@@ -115,7 +115,7 @@ func TestEmbed_page_shows_no_link_to_other_sites(t *testing.T) {
 		response := get(t, h, "/embed?"+url.Values{"link": {typed}}.Encode())
 		doc := document(t, response)
 		if response.StatusCode != http.StatusUnprocessableEntity || doc.Find("a[data-pay], code").Length() != 0 || doc.Find("#link-error").Length() != 1 {
-			t.Errorf("%s: status %d: %s", typed, response.StatusCode, doc.Find("main").Text())
+			t.Errorf("%s: status %d, want 422 with an error and no code: %s", typed, response.StatusCode, doc.Find("main").Text())
 		}
 		if got := doc.Find("#link").AttrOr("value", ""); got != typed {
 			t.Errorf("the field contains %q, want the typed link", got)

@@ -75,7 +75,7 @@ func TestLanguages_page_lists_all_languages(t *testing.T) {
 		t.Errorf("languages (-want +got):\n%s", diff)
 	}
 	if got := text(doc.Find("h1")) + " " + text(doc.Find(".languages [aria-current]")); got != "Sprache wählen Deutsch" {
-		t.Errorf("the heading and the current language are %q", got)
+		t.Errorf("the heading and the current language are %q, want Sprache wählen Deutsch", got)
 	}
 	if got := post(t, h, "/order?lang=", url.Values{"amount": {"5"}}, nil).Header.Get("Location"); got != "/invoice/made1" {
 		t.Errorf("a form without a language leads to %q", got)
@@ -136,7 +136,7 @@ func TestLanguage_is_kept_in_links_and_forms(t *testing.T) {
 	}
 	stream := pageFor(t, h, "/invoice/abc?lang=de", "").Find("#live").AttrOr("data-stream", "")
 	if !strings.HasPrefix(stream, "/invoice/abc/live?v=") || !strings.HasSuffix(stream, "&lang=de") {
-		t.Errorf("the address of the stream is %q", stream)
+		t.Errorf("the address of the stream is %q, want it below /invoice/abc/live with lang=de", stream)
 	}
 	for _, tt := range []struct {
 		target string

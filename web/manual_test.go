@@ -59,7 +59,7 @@ func TestManual_links_lead_to_existing_pages_and_sections(t *testing.T) {
 			links[link] = address
 		}
 		if got := page.Find("form[role=search]").AttrOr("action", ""); got != "/pay/docs/search" {
-			t.Errorf("the search of %s is at %q", address, got)
+			t.Errorf("the search of %s is at %q, want /pay/docs/search", address, got)
 		}
 		if got := page.Find(".pages a[href^='/pay/docs']").Length(); got != len(manual.Pages())+2 {
 			t.Errorf("%s lists %d pages", address, got)
@@ -82,7 +82,7 @@ func TestManual_overview_lists_all_pages(t *testing.T) {
 	h := pages(t, newService(), belowPath)
 	overview := docsPage(t, h, "/pay/docs")
 	if got := overview.Find("h1").Text(); got != "Chequer manual" {
-		t.Errorf("the heading is %q", got)
+		t.Errorf("the heading is %q, want Chequer manual", got)
 	}
 	want := []string{}
 	for _, p := range manual.Pages() {
@@ -150,16 +150,16 @@ func TestManual_search_finds_sections(t *testing.T) {
 	}
 	page := search(" Idempotency-KEY ")
 	if got := page.Find(".hits a").First().AttrOr("href", ""); !strings.HasPrefix(got, "/pay/docs") {
-		t.Errorf("the first hit is at %q", got)
+		t.Errorf("the first hit is at %q, want a page below /pay/docs", got)
 	}
 	if page.Find(`.hits a[href="/pay/docs/accept-payments#create-an-invoice"]`).Length() != 1 || page.Find(`.hits a[href="/pay/docs/api#createInvoice"]`).Length() != 1 {
 		t.Error("the search does not find the manual and the API reference")
 	}
 	if got := page.Find(".hits mark").First().Text(); !strings.EqualFold(got, "Idempotency-Key") {
-		t.Errorf("the first word marked is %q", got)
+		t.Errorf("the first word marked is %q, want Idempotency-Key", got)
 	}
 	if got := page.Find("#find").AttrOr("value", ""); got != "Idempotency-KEY" {
-		t.Errorf("the form has %q", got)
+		t.Errorf("the form has %q, want Idempotency-KEY", got)
 	}
 	for query, want := range map[string]string{
 		"": "Enter one or more words.", "xyzzy": "No section has all of these words.",

@@ -43,7 +43,7 @@ func TestPaymentPage(t *testing.T) {
 	}
 }
 
-func TestPaymentPage_status(t *testing.T) {
+func TestPaymentPage_has_the_status_and_refresh_of_its_address(t *testing.T) {
 	t.Parallel()
 	paid := presenttest.Paid(func(r *api.Resource) { r.ForeignID = "paid" })
 	h := pages(t, newService(presenttest.Invoice("abc"), paid), nil)

@@ -45,7 +45,7 @@ func TestPrerenderCodes_draws_the_codes_of_new_invoices(t *testing.T) {
 	}
 	cancel()
 	if err := <-done; err != nil {
-		t.Errorf("ended with %v", err)
+		t.Errorf("ended with %v, want no error", err)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-func TestRefund(t *testing.T) {
+func TestRefund_saves_an_address_or_names_its_fault(t *testing.T) {
 	t.Parallel()
 	const address = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 	refuse := func(status int, code, message string) error {
@@ -39,7 +39,7 @@ func TestRefund(t *testing.T) {
 			}
 			if tt.status == 303 {
 				if got := response.Header.Get("Location"); got != "/invoice/abc#refund" || s.refunds[0] != (api.RefundRequest{Currency: "BTC", Address: address}) {
-					t.Errorf("led to %s with %v", got, s.refunds)
+					t.Errorf("led to %s with %v, want the invoice with the entered address", got, s.refunds)
 				}
 				return
 			}

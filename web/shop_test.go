@@ -128,7 +128,7 @@ func TestProduct_page_shows_the_total(t *testing.T) {
 	}
 	// The Enter key presses the first button of a form, which must not be the button that orders.
 	if got := doc.Find("form button").First().AttrOr("name", ""); got != "update" {
-		t.Errorf("the first button is %q", got)
+		t.Errorf("the first button is %q, want update", got)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestProduct_order_sent_twice_creates_one_invoice(t *testing.T) {
 		orderForm("2", "128", "price", "64", "order_id", "A-17", "note", "Wheel"), orderForm("1", "64", "price", "64", "order_id", "A-17", "note", "Wheel", "token", token+"2"),
 	} {
 		if response := post(t, h, "/order/shop/repair", form, nil); response.StatusCode != http.StatusSeeOther {
-			t.Fatalf("status %d", response.StatusCode)
+			t.Fatalf("status %d, want 303", response.StatusCode)
 		}
 	}
 	seen := map[string]bool{}
@@ -172,7 +172,7 @@ func TestProduct_order_sent_twice_creates_one_invoice(t *testing.T) {
 		seen[key] = true
 	}
 	if s.keys[0] != s.keys[1] || len(seen) != 5 {
-		t.Errorf("the keys are %q", s.keys)
+		t.Errorf("the idempotency keys are %q, want the first two equal and 5 different ones", s.keys)
 	}
 }
 
@@ -316,7 +316,7 @@ func TestProduct_order_refuses_fields(t *testing.T) {
 	}
 	doc := document(t, post(t, h, "/order/shop/repair", orderForm("0", "64"), nil))
 	if got := doc.Find(".err li").Length(); got != 2 {
-		t.Errorf("with two problems the summary has %d", got)
+		t.Errorf("with two problems the summary has %d, want 2", got)
 	}
 	if len(s.ordered) > 0 {
 		t.Errorf("ordered %+v", s.ordered)
@@ -342,7 +342,7 @@ func TestProduct_order_shows_the_refusal_of_the_service(t *testing.T) {
 		s.refusals = []error{tt.err}
 		response := post(t, pages(t, s, nil), "/order/shop/coffee", orderForm("1", "3.5"), nil)
 		if got := document(t, response).Find("main").Text(); response.StatusCode != tt.status || !strings.Contains(got, tt.text) || strings.Contains(got, "secret") {
-			t.Errorf("%v: status %d: %s", tt.err, response.StatusCode, got)
+			t.Errorf("%v: status %d, want %d with %q: %s", tt.err, response.StatusCode, tt.status, tt.text, got)
 		}
 	}
 }
@@ -368,7 +368,7 @@ func TestProduct_with_a_maximum_of_one_has_no_quantity_field(t *testing.T) {
 	h := pages(t, s, nil)
 	doc := document(t, get(t, h, "/shop/print"))
 	if doc.Find("#quantity").Length() != 0 || doc.Find("form button").Length() != 1 || doc.Find(".test").Length() != 1 {
-		t.Errorf("the page is %s", doc.Find("main").Text())
+		t.Errorf("the page has a field for the quantity, or lacks its button or the mark of test payments: %s", doc.Find("main").Text())
 	}
 	if response := post(t, h, "/order/shop/print", orderForm("2", "76", "price", "38"), nil); response.StatusCode != http.StatusNotFound || len(s.ordered) > 0 {
 		t.Errorf("an order of two: status %d, want 404", response.StatusCode)
@@ -460,7 +460,7 @@ func TestShop_has_the_merchants_theme(t *testing.T) {
 		doc := document(t, get(t, h, path))
 		sheet := doc.Find("link[rel=stylesheet]").AttrOr("href", "")
 		if !strings.HasPrefix(sheet, "/look/"+merchantTheme.Hash()+"/") || get(t, h, sheet).StatusCode != http.StatusOK {
-			t.Errorf("the style sheet of %s is %s", path, sheet)
+			t.Errorf("the style sheet of %s is %s, want that of the theme", path, sheet)
 		}
 		if !strings.Contains(doc.Find("header").Text(), merchantTheme.Name) {
 			t.Errorf("%s does not name the shop %s: %s", path, merchantTheme.Name, doc.Find("header").Text())

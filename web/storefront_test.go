@@ -199,7 +199,7 @@ func TestStorefront_can_be_disabled(t *testing.T) {
 		t.Errorf("status %d with %d forms", response.StatusCode, doc.Find("form").Length())
 	}
 	if response := post(t, h, "/", url.Values{"amount": {"1"}}, nil); response.StatusCode != http.StatusMethodNotAllowed {
-		t.Errorf("POST has status %d", response.StatusCode)
+		t.Errorf("POST has status %d, want 405", response.StatusCode)
 	}
 }
 
@@ -230,11 +230,11 @@ func TestPages_follow_the_current_settings(t *testing.T) {
 		}
 		for _, target := range []string{"/order", "/"} {
 			if status := post(t, h, target, url.Values{"amount": {"1"}}, nil).StatusCode; status != http.StatusNotFound && status != http.StatusMethodNotAllowed {
-				t.Errorf("POST %s without the storefront has status %d", target, status)
+				t.Errorf("POST %s without the storefront has status %d, want 404 or 405", target, status)
 			}
 		}
 		if status := get(t, h, "/order").StatusCode; status != http.StatusNotFound {
-			t.Errorf("GET /order without the storefront has status %d", status)
+			t.Errorf("GET /order without the storefront has status %d, want 404", status)
 		}
 		current = web.ShopSettings{Languages: all, Storefront: true}
 	}
@@ -311,13 +311,13 @@ func TestStorefront_asks_for_a_reference_and_a_note(t *testing.T) {
 		t.Errorf("request (-got +want):\n%s", diff)
 	}
 	if s.keys[0] != s.keys[1] || s.keys[1] == s.keys[2] {
-		t.Errorf("the keys are %q", s.keys)
+		t.Errorf("the idempotency keys are %q, want the first two equal and the third different", s.keys)
 	}
 	form.Set("order_reference", strings.Repeat("é", 65))
 	response := post(t, h, "/order", form, nil)
 	doc := document(t, response)
 	if response.StatusCode != http.StatusUnprocessableEntity || doc.Find(`.err a[href="#order_reference"]`).Length() != 1 || doc.Find("details[open] #note").Text() != "For the table" || len(s.created) != 3 {
-		t.Errorf("a long reference has status %d: %s", response.StatusCode, doc.Find("main").Text())
+		t.Errorf("a long reference has status %d, want 422 with its error, the note and no invoice: %s", response.StatusCode, doc.Find("main").Text())
 	}
 }
 

@@ -114,7 +114,7 @@ func TestStream_sends_every_change(t *testing.T) {
 			t.Errorf("Content-Type = %q", got)
 		}
 		if _, got, _ := l.got(); !strings.HasPrefix(got, "retry: 3000\n\n") {
-			t.Errorf("stream begins with %q", got)
+			t.Errorf("stream begins with %q, want the time of a retry", got)
 		}
 		l.wantPages(t, 0, "", false) // the browser shows this version already
 
@@ -322,7 +322,7 @@ func TestStream_limits_the_streams_of_one_network(t *testing.T) {
 	}
 }
 
-func TestStream_status(t *testing.T) {
+func TestStream_status_is_204_after_the_final_version(t *testing.T) {
 	t.Parallel()
 	declined := presenttest.Invoice("no")
 	declined.Status = api.StatusDeclined

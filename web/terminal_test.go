@@ -25,7 +25,7 @@ func terminalService(resources ...api.Resource) *service {
 	return s
 }
 
-func TestTerminalPage(t *testing.T) {
+func TestTerminalPage_creates_nothing_and_hides_its_address(t *testing.T) {
 	t.Parallel()
 	s := terminalService()
 	response := get(t, pages(t, s, nil), terminalPath)
@@ -58,11 +58,11 @@ func TestTerminal_unknown_is_not_found(t *testing.T) {
 		h := pages(t, s, nil)
 		for _, path := range []string{"/pos", "/pos/x", "/pos/%00", terminalPath, terminalPath + "/made1", terminalPath + "/app.webmanifest"} {
 			if response := get(t, h, path); response.StatusCode != http.StatusNotFound || !strings.Contains(document(t, response).Find("h1").Text(), "terminal") {
-				t.Errorf("%s: %s has status %d", name, path, response.StatusCode)
+				t.Errorf("%s: %s has status %d, want 404 about the terminal", name, path, response.StatusCode)
 			}
 		}
 		if response := post(t, h, "/order"+terminalPath, url.Values{"amount": {"5"}}, nil); response.StatusCode != http.StatusNotFound || len(s.linkOrders) > 0 {
-			t.Errorf("%s: the form has status %d", name, response.StatusCode)
+			t.Errorf("%s: the form has status %d, want 404 without an invoice", name, response.StatusCode)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func TestTerminal_creates_invoices(t *testing.T) {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
 	if s.keys[0] != s.keys[1] || s.keys[1] == s.keys[2] || !strings.HasPrefix(s.keys[0], token) {
-		t.Errorf("the keys are %q", s.keys)
+		t.Errorf("the idempotency keys are %q, want the first two equal, beginning with %q, and the third different", s.keys, token)
 	}
 	if response := get(t, h, "/order"+terminalPath); response.Header.Get("Location") != terminalPath {
 		t.Errorf("GET of the form's address redirects to %q", response.Header.Get("Location"))
@@ -101,10 +101,10 @@ func TestTerminal_refuses_the_form_of_an_earlier_payment(t *testing.T) {
 	response := post(t, pages(t, s, nil), "/order"+terminalPath, url.Values{"token": {token}, "amount": {"12.50"}, "note": {"Two beers"}}, nil)
 	doc := document(t, response)
 	if response.StatusCode != http.StatusConflict || !strings.Contains(doc.Find(".err p").Text(), "This sale was made before") {
-		t.Errorf("status %d: %s", response.StatusCode, doc.Find("main").Text())
+		t.Errorf("status %d, want 409 and that the sale was made before: %s", response.StatusCode, doc.Find("main").Text())
 	}
 	if got := doc.Find("[name=token]").AttrOr("value", ""); got == token || len(got) < 16 {
-		t.Errorf("the token is %q", got)
+		t.Errorf("the token is %q, want another one of at least 16 characters", got)
 	}
 	if doc.Find("#amount").AttrOr("value", "") != "12.50" || doc.Find("#note").Text() != "Two beers" {
 		t.Error("the typed values are missing")
@@ -135,7 +135,7 @@ func TestTerminal_refuses_invalid_forms(t *testing.T) {
 		response := post(t, pages(t, s, nil), "/order"+terminalPath, tt.form, nil)
 		doc := document(t, response)
 		if response.StatusCode != tt.status || doc.Find(tt.at).Length() != 1 || !strings.HasPrefix(doc.Find("head title").Text(), "Error: ") {
-			t.Errorf("%s: status %d: %s", name, response.StatusCode, doc.Find("main").Text())
+			t.Errorf("%s: status %d, want %d with %s: %s", name, response.StatusCode, tt.status, tt.at, doc.Find("main").Text())
 		}
 		if got := doc.Find("#amount").AttrOr("value", "none"); got != tt.form.Get("amount") {
 			t.Errorf("%s: the amount field contains %q", name, got)
@@ -148,17 +148,17 @@ func TestTerminal_shows_the_payment_page(t *testing.T) {
 	h := pages(t, terminalService(presenttest.Invoice("abc")), nil)
 	doc := document(t, get(t, h, terminalPath+"/abc"))
 	if got := doc.Find(".next a").AttrOr("href", ""); got != terminalPath {
-		t.Errorf("the next sale is at %s", got)
+		t.Errorf("the link to the next payment leads to %s, want %s", got, terminalPath)
 	}
 	if doc.Find("#live .qr svg").Length() == 0 || doc.Find("#live").AttrOr("data-self", "") != "/invoice/abc" || doc.Find("#back").Length() != 0 {
 		t.Error("the page lacks the parts of the invoice's payment page, or links back to the shop")
 	}
 	if got := doc.Find("a.only-nojs").First().AttrOr("href", ""); !strings.HasPrefix(got, terminalPath+"/abc?m=") {
-		t.Errorf("without a script the page is checked again at %s", got)
+		t.Errorf("without a script the page is checked again at %s, want the page of the terminal", got)
 	}
 	for _, path := range []string{terminalPath + "/none", terminalPath + "/%00"} {
 		if response := get(t, h, path); response.StatusCode != http.StatusNotFound {
-			t.Errorf("%s has status %d", path, response.StatusCode)
+			t.Errorf("%s has status %d, want 404", path, response.StatusCode)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func TestTheme_assets_are_immutable(t *testing.T) {
 		"/shop/look/0123456789abcdef01234567/logo.svg", "/shop/look/x/logo.svg", "/shop/look/%2e%2e/logo.svg", "/shop/look/" + strings.ToUpper(merchantTheme.Hash()) + "/logo.svg",
 	} {
 		if w := get(t, h, path); w.StatusCode != http.StatusNotFound {
-			t.Errorf("%s has status %d", path, w.StatusCode)
+			t.Errorf("%s has status %d, want 404", path, w.StatusCode)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestTheme_assets_are_found_by_another_process(t *testing.T) {
 	t.Parallel()
 	merchantTheme := presenttest.Theme(t)
 	if w := get(t, pages(t, withTheme(merchantTheme, presenttest.Invoice("abc")), nil), "/look/"+merchantTheme.Hash()+"/logo.svg"); w.StatusCode != http.StatusOK {
-		t.Errorf("status %d", w.StatusCode)
+		t.Errorf("status %d, want 200", w.StatusCode)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestTheme_is_read_with_a_short_timeout(t *testing.T) {
 	h := pages(t, s, nil)
 	for _, path := range []string{"/", "/", "/pay/coffee"} { // the second time the service is not asked
 		if w := get(t, h, path); w.StatusCode != http.StatusOK {
-			t.Errorf("%s has status %d", path, w.StatusCode)
+			t.Errorf("%s has status %d, want 200", path, w.StatusCode)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Every command is the actor of its changes, except those that serve.
-func TestActorOf(t *testing.T) {
+func TestActorOf_returns_the_command_unless_it_serves(t *testing.T) {
 	t.Parallel()
 	system := map[string]bool{"": true, "serve": true, "demo": true, "storefront": true}
 	found := 0

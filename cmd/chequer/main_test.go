@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"chequer": main})
 }
 
-// TestCommands runs the scripts in testdata, which also document the command line.
-func TestCommands(t *testing.T) {
+// TestCommands_behave_as_documented runs the scripts in testdata, which also document the command line.
+func TestCommands_behave_as_documented(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata",

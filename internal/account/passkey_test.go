@@ -67,7 +67,7 @@ func (d *desk) addPasskey(a account.Account) *authenticator {
 	return key
 }
 
-func TestPasskey(t *testing.T) {
+func TestPasskey_signs_in_only_its_own_account_and_site(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	ctx := t.Context()
@@ -110,7 +110,7 @@ func TestPasskey(t *testing.T) {
 	}
 }
 
-func TestPasskey_replay(t *testing.T) {
+func TestPasskey_refuses_repeated_and_expired_responses(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	ctx := t.Context()
@@ -137,7 +137,7 @@ func TestPasskey_replay(t *testing.T) {
 	wantErr(t, "made-up challenge", err, account.ErrOffer)
 }
 
-func TestStepUpPasskey(t *testing.T) {
+func TestStepUpPasskey_accepts_only_a_passkey_of_the_same_account(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	ctx := t.Context()

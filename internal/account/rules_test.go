@@ -14,7 +14,7 @@ import (
 )
 
 // The table of permissions: yes, s(tep-up), or no.
-func TestRole_grants(t *testing.T) {
+func TestRole_grants_the_permissions_of_the_table(t *testing.T) {
 	t.Parallel()
 	want := strings.TrimSpace(`
 view payments:      yes yes no yes yes
@@ -60,7 +60,7 @@ view own terminals: no no yes no no`)
 	}
 }
 
-func TestCheckName(t *testing.T) {
+func TestCheckName_normalizes_names_and_refuses_invisible_characters(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"  Maren ": "Maren", "Zoë": "Zoë", "Zoe\u0308": "Zoë", "李 明": "李 明"} {
 		if got, err := account.CheckName(text); err != nil || got != want {
@@ -77,7 +77,7 @@ func TestCheckName(t *testing.T) {
 	}
 }
 
-func TestCheckPassword(t *testing.T) {
+func TestCheckPassword_refuses_passwords_that_are_easy_to_guess(t *testing.T) {
 	t.Parallel()
 	for _, password := range []string{"correct horse battery", "vlieger-zon-markt", "πατάτες και ψάρι", "x7#kQ!92mvTz"} {
 		if err := account.CheckPassword(password, "Maren"); err != nil {
@@ -95,7 +95,7 @@ func TestCheckPassword(t *testing.T) {
 	}
 }
 
-func TestHash(t *testing.T) {
+func TestHash_matches_only_its_password(t *testing.T) {
 	t.Parallel()
 	hashOf := func(password string) string {
 		t.Helper()
@@ -132,7 +132,7 @@ func TestHash(t *testing.T) {
 	// A name without an account costs as much: the same parameters.
 	prefix := func(hash string) string { return hash[:strings.LastIndex(hash[:strings.LastIndex(hash, "$")], "$")] }
 	if prefix(account.DefaultAbsent()) != prefix(hash) || len(account.DefaultAbsent()) != len(hash) {
-		t.Errorf("names without an account are compared with %s", account.DefaultAbsent())
+		t.Errorf("names without an account are compared with %s, want the parameters and the length of %s", account.DefaultAbsent(), hash)
 	}
 }
 
@@ -150,7 +150,7 @@ func TestHash_waits_until_the_context_ends(t *testing.T) {
 	}
 }
 
-func TestAttempts_delay(t *testing.T) {
+func TestAttempts_double_their_delay_until_disabled(t *testing.T) {
 	t.Parallel()
 	var attempts account.Attempts
 	now := noon
@@ -188,7 +188,7 @@ func TestAttempts_delay(t *testing.T) {
 	}
 }
 
-func TestNewSite(t *testing.T) {
+func TestNewSite_requires_https_outside_this_machine(t *testing.T) {
 	t.Parallel()
 	for base, want := range map[string]account.Site{
 		"https://shop.example":            {Origin: "https://shop.example", Host: "shop.example", Secure: true},

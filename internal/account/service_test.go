@@ -126,7 +126,7 @@ func (d *desk) actions() (actions []string) {
 	return actions
 }
 
-func TestStart(t *testing.T) {
+func TestStart_creates_the_first_owner_once(t *testing.T) {
 	t.Parallel()
 	desk := newDesk(t)
 	ctx := t.Context()
@@ -165,7 +165,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-func TestInvite(t *testing.T) {
+func TestInvite_gives_the_role_once_within_two_days(t *testing.T) {
 	t.Parallel()
 	desk := newDesk(t)
 	ctx := t.Context()
@@ -182,7 +182,7 @@ func TestInvite(t *testing.T) {
 	wantErr(t, "name of another account", err, account.ErrExists)
 	in, _ := desk.join(link.Token, "Runa")
 	if in.Account.Role("shop") != account.Bookkeeper {
-		t.Errorf("roles are %v", in.Account.Roles)
+		t.Errorf("roles are %v, want bookkeeper", in.Account.Roles)
 	}
 	_, err = desk.OfferJoinPassword(ctx, link.Token, "Runa 2", password)
 	wantErr(t, "invitation used twice", err, account.ErrTicket)
@@ -229,7 +229,7 @@ func TestJoin_refuses_offers_of_another_link(t *testing.T) {
 	wantErr(t, "an expired offer", err, account.ErrOffer)
 }
 
-func TestRecover(t *testing.T) {
+func TestRecover_replaces_the_sign_in_methods_of_an_account(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	ctx := t.Context()
@@ -318,7 +318,7 @@ func TestChangeRoles_returns_the_error_of_the_change(t *testing.T) {
 	}
 }
 
-func TestTeam(t *testing.T) {
+func TestTeam_keeps_an_owner_and_records_changes(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	ctx := audit.WithActor(t.Context(), audit.Actor{Kind: audit.Account, Name: "Maren"})

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-func TestSession(t *testing.T) {
+func TestSession_ends_after_14_days_or_12_idle_hours(t *testing.T) {
 	t.Parallel()
 	desk := newDesk(t)
 	ctx := t.Context()
@@ -59,7 +59,7 @@ func TestSession(t *testing.T) {
 	wantErr(t, "after 12 idle hours", err, account.ErrNotFound)
 }
 
-func TestEndSessions(t *testing.T) {
+func TestEndSessions_ends_only_other_sessions_of_the_account(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	ctx := t.Context()
@@ -82,7 +82,7 @@ func TestEndSessions(t *testing.T) {
 	}
 }
 
-func TestStepUpPassword(t *testing.T) {
+func TestStepUpPassword_refuses_recovery_codes_without_using_them(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	ctx := t.Context()

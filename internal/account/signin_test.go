@@ -36,7 +36,7 @@ func TestSignInPassword_needs_password_and_code_each_used_once(t *testing.T) {
 		_, err := signIn(credentials[0], credentials[1], credentials[2])
 		wantErr(t, fault, err, account.ErrSignIn)
 		if err != nil && err.Error() != account.ErrSignIn.Error() {
-			t.Errorf("%s: the answer is %q", fault, err)
+			t.Errorf("%s: the error is %q, want %q", fault, err, account.ErrSignIn)
 		}
 	}
 	in, err := signIn(" MAREN ", password, "now")

@@ -10,7 +10,7 @@ import (
 	"chequer/internal/api"
 )
 
-func TestPlain(t *testing.T) {
+func TestPlain_expands_exponents_and_refuses_other_forms(t *testing.T) {
 	t.Parallel()
 	tests := map[json.Number]struct {
 		want string

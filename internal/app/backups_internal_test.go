@@ -11,7 +11,7 @@ import (
 
 // A crash leaves the folder of a backup that was being sent. It is removed at a later start, unless another process
 // may still send the backup.
-func TestNewBackups(t *testing.T) {
+func TestNewBackups_removes_folders_of_interrupted_backups(t *testing.T) {
 	t.Parallel()
 	data, now := t.TempDir(), time.Now()
 	old, recent, other := filepath.Join(data, "download-1"), filepath.Join(data, "download-2"), filepath.Join(data, "downloads")

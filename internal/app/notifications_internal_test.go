@@ -30,7 +30,7 @@ func (noRates) Rate(string, money.Currency, money.Currency) (money.Rate, error) 
 	return money.Rate{}, errors.New("no rate")
 }
 
-func TestFaults(t *testing.T) {
+func TestFaults_name_networks_rates_endpoints_and_backups(t *testing.T) {
 	t.Parallel()
 	c, err := config.Load([]string{"CHEQUER_DATA_DIR=" + t.TempDir(), "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8"})
 	if err != nil {

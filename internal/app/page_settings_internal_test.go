@@ -41,7 +41,7 @@ func (s *shopStorage) ChangeChoices(_ context.Context, _ string, change func(mer
 
 // The pages have the settings of the shop. While these cannot be read, the pages have the settings that were read
 // last.
-func TestPageSettings(t *testing.T) {
+func TestPageSettings_keep_the_last_values_during_a_fault(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 	s := &shopStorage{shop: merchant.Merchant{ID: "shop"}}
@@ -67,7 +67,7 @@ func TestPageSettings(t *testing.T) {
 	s.broken = errors.New("storage does not answer")
 	check("unreadable", 2, "en", true)
 	if !strings.Contains(log.String(), "storage does not answer") {
-		t.Errorf("the log is %q", log.String())
+		t.Errorf("the log is %q, want the error of the storage in it", log.String())
 	}
 	reads := s.reads
 	for range 5 {

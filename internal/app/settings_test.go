@@ -59,7 +59,7 @@ func TestApp_applies_settings_of_another_process(t *testing.T) {
 	}
 	_, text := fetch(t, p.url+api.PathInvoiceStatus+"?id="+before.ForeignID)
 	if !strings.Contains(text, before.ExpiredAt) {
-		t.Errorf("the older invoice is %s", text)
+		t.Errorf("the older invoice does not keep the end of its quote, %s: %s", before.ExpiredAt, text)
 	}
 }
 

@@ -48,7 +48,7 @@ func verify(box *seal.Box, log []audit.Entry, stored, mark audit.Head) error {
 	return err
 }
 
-func TestVerifier(t *testing.T) {
+func TestVerifier_names_the_first_wrong_entry(t *testing.T) {
 	t.Parallel()
 	box := newBox(t, 1)
 	log := newLog(box)
@@ -108,7 +108,7 @@ func TestVerifier(t *testing.T) {
 	}
 }
 
-func TestDiff(t *testing.T) {
+func TestDiff_keeps_only_changed_fields(t *testing.T) {
 	t.Parallel()
 	got := audit.Change{Action: "x"}.Diff(audit.Fields{"a": "1", "b": "2", "c": "3"}, audit.Fields{"a": "1", "b": "4", "d": "5"})
 	want := audit.Change{Action: "x", Before: audit.Fields{"b": "2", "c": "3"}, After: audit.Fields{"b": "4", "d": "5"}}
@@ -117,7 +117,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-func TestActor(t *testing.T) {
+func TestActor_is_the_system_by_default(t *testing.T) {
 	t.Parallel()
 	if got := audit.ActorOf(t.Context()); got.Kind != audit.System || got.String() != "system" {
 		t.Errorf("without an actor: %+v", got)
@@ -131,7 +131,7 @@ func TestActor(t *testing.T) {
 	}
 }
 
-func TestMark(t *testing.T) {
+func TestMark_is_lowered_only_by_a_reset(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.json")
 	m := audit.NewMark(path)

@@ -7,7 +7,7 @@ import (
 	"chequer/internal/build"
 )
 
-func TestFromInfo(t *testing.T) {
+func TestFromInfo_names_the_release_or_the_commit(t *testing.T) {
 	t.Parallel()
 	checkout := debug.BuildInfo{
 		GoVersion: "go1.26.8", Main: debug.Module{Version: "(devel)"},

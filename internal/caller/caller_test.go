@@ -12,7 +12,7 @@ import (
 	"chequer/internal/caller"
 )
 
-func TestNetwork(t *testing.T) {
+func TestNetwork_is_the_address_or_its_IPv6_prefix(t *testing.T) {
 	t.Parallel()
 	for ip, want := range map[string]string{
 		"192.0.2.7":             "192.0.2.7",
@@ -30,7 +30,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-func TestBlocks(t *testing.T) {
+func TestBlocks_name_two_prefixes_of_an_address(t *testing.T) {
 	t.Parallel()
 	for ip, want := range map[string][]caller.Block{
 		"192.0.2.7":           {{Prefix: "192.0.2.7", Divisor: 20}, {Prefix: "192.0.2.0/24", Divisor: 10}},
@@ -60,7 +60,7 @@ func prefixes(list ...string) (parsed []netip.Prefix) {
 	return parsed
 }
 
-func TestExtractor(t *testing.T) {
+func TestExtractor_skips_only_trusted_proxies(t *testing.T) {
 	t.Parallel()
 	ten := prefixes("10.0.0.0/8")
 	for name, tt := range map[string]struct {
@@ -98,7 +98,7 @@ func TestExtractor(t *testing.T) {
 	}
 }
 
-func TestUntrustedProxy(t *testing.T) {
+func TestUntrustedProxy_reports_private_peers_that_forward_requests(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		trusted               []netip.Prefix
@@ -125,7 +125,7 @@ func TestUntrustedProxy(t *testing.T) {
 	}
 }
 
-func TestProtected(t *testing.T) {
+func TestProtected_accepts_TLS_this_machine_and_trusted_proxies(t *testing.T) {
 	t.Parallel()
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	for name, tt := range map[string]struct {

@@ -7,7 +7,7 @@ import (
 	"chequer/internal/invoice"
 )
 
-func TestResolution_outcome(t *testing.T) {
+func TestResolution_has_the_outcome_of_its_facts(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[casework.Outcome]casework.Resolution{
 		casework.Declined:  {Summary: invoice.Summary{Decided: true}, Refund: invoice.RefundDeclined, Kept: true},

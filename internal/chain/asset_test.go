@@ -8,7 +8,7 @@ import (
 )
 
 // A value needs the confirmations of a higher range, and never more than the highest range does.
-func TestPolicy_Deeper(t *testing.T) {
+func TestPolicy_Deeper_never_exceeds_the_highest_range(t *testing.T) {
 	t.Parallel()
 	p := chain.Policy{Coinbase: 100, Gas: money.MustParse("0.1", money.ETH), Depth: []chain.Depth{{BelowCents: 10, Confirmations: 1}, {BelowCents: 20, Confirmations: 2}, {Confirmations: 6}}}
 	for ranges, want := range map[int][3]int{0: {1, 2, 6}, 1: {2, 6, 6}, 2: {6, 6, 6}, 100: {6, 6, 6}} {

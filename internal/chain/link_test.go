@@ -16,7 +16,7 @@ import (
 )
 
 // C11: an amount in a link is digits and one dot, never an exponent.
-func TestLink_amount(t *testing.T) {
+func TestLink_amount_has_plain_digits(t *testing.T) {
 	t.Parallel()
 	btc := bitcoin.Mainnet.Asset
 	grammar := regexp.MustCompile(`^[0-9]+(\.[0-9]{1,8})?$`)
@@ -45,7 +45,7 @@ func TestLink_amount(t *testing.T) {
 }
 
 // C13: a label is percent-encoded as in RFC 3986, not as in a web form.
-func TestLink_label(t *testing.T) {
+func TestLink_label_is_percent_encoded_and_cut(t *testing.T) {
 	t.Parallel()
 	due := money.MustParse("0.001", money.BTC)
 	tests := map[string]struct{ label, want string }{
@@ -76,7 +76,7 @@ func TestLink_label(t *testing.T) {
 }
 
 // C14: the QR code has the scheme and a bech32 address in capitals and all else unchanged.
-func TestLink_code(t *testing.T) {
+func TestLink_code_has_bech32_in_capitals(t *testing.T) {
 	t.Parallel()
 	btc, ltc := bitcoin.Mainnet.Asset, bitcoin.Litecoin.Asset
 	tests := map[string]struct {
@@ -112,7 +112,7 @@ func TestLink_code(t *testing.T) {
 
 // C16 and C17: the link of a token has the contract, the chain ID and the smallest units. The
 // address is given separately, too.
-func TestLink_ethereum(t *testing.T) {
+func TestLink_ethereum_has_contract_chain_and_smallest_units(t *testing.T) {
 	t.Parallel()
 	const address = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
 	eth, usdc := ethereum.Mainnet.Assets[0], ethereum.Mainnet.Assets[1]

@@ -7,7 +7,7 @@ import (
 	"chequer/internal/config"
 )
 
-func TestEmbedOrigins(t *testing.T) {
+func TestEmbedOrigins_are_exact_and_secure(t *testing.T) {
 	t.Parallel()
 	for origins, valid := range map[string]bool{
 		"https://shop.example":                            true,

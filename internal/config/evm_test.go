@@ -9,7 +9,7 @@ import (
 	"chequer/internal/config"
 )
 
-func TestRPC(t *testing.T) {
+func TestRPC_returns_the_mode_and_endpoints_of_a_network(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		environ []string

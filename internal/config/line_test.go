@@ -6,7 +6,7 @@ import (
 	"chequer/internal/config"
 )
 
-func TestSetLine(t *testing.T) {
+func TestSetLine_replaces_or_appends_the_setting(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, want string }{
 		"a new file":            {"", "CHEQUER_X=on\n"},

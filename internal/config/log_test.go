@@ -7,7 +7,7 @@ import (
 	"chequer/internal/config"
 )
 
-func TestLogFormat(t *testing.T) {
+func TestLogFormat_is_a_level_then_a_format(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]config.LogFormat{
 		"":           {Level: slog.LevelInfo},

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/config"
 )
 
-func TestSave(t *testing.T) {
+func TestSave_writes_the_file_unless_the_environment_decides(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	file := filepath.Join(folder, "shop.env")

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/config"
 )
 
-func TestSMTP(t *testing.T) {
+func TestSMTP_requires_TLS_and_hides_the_password(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		url, from string

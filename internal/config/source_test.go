@@ -11,7 +11,7 @@ import (
 )
 
 // The test changes its working directory, because the default data directory is relative.
-func TestWithSystemFile(t *testing.T) {
+func TestWithSystemFile_adds_the_installed_file_unless_another_is_named(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "chequer.env")
 	if err := os.WriteFile(file, []byte("CHEQUER_SHOP_NAME=Installed\nCHEQUER_DATA_DIR=/var/lib/chequer\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestWithSystemFile(t *testing.T) {
 	}
 }
 
-func TestSettings(t *testing.T) {
+func TestSettings_show_sources_and_hide_passwords(t *testing.T) {
 	t.Parallel()
 	c, err := config.Load([]string{"CHEQUER_DATABASE_URL=postgres://shop:hunter2@db.example/shop?sslpassword=hunter2", "CHEQUER_CALLBACK_ALLOW=10.0.0.0/8"})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"chequer/internal/console"
 )
 
-func TestFiat(t *testing.T) {
+func TestFiat_has_the_decimals_of_its_currency(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ digits, code, want string }{
 		{"3.5", "EUR", "3.50 EUR"},

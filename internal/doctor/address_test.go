@@ -17,7 +17,7 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-func TestExamineAddress(t *testing.T) {
+func TestExamineAddress_accepts_only_an_address_of_this_server(t *testing.T) {
 	t.Parallel()
 	identity := func(b byte) readiness.Identity {
 		box, err := seal.New(bytes.Repeat([]byte{b}, seal.KeySize))
@@ -77,7 +77,7 @@ func TestExamineAddress(t *testing.T) {
 	}
 }
 
-func TestUnreachedLevel(t *testing.T) {
+func TestUnreachedLevel_fails_only_for_a_missing_DNS_record(t *testing.T) {
 	t.Parallel()
 	missing := &url.Error{Op: "Get", URL: "https://pay.example/readyz?challenge=abc", Err: &net.DNSError{Err: "no such host", Name: "pay.example", IsNotFound: true}}
 	if level, message := unreachedLevel(missing); level != LevelFail || !strings.Contains(message, "DNS record for pay.example") {

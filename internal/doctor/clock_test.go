@@ -12,7 +12,7 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-func TestReportBlockTime(t *testing.T) {
+func TestReportBlockTime_warns_of_old_and_future_blocks(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
@@ -39,7 +39,7 @@ func TestReportBlockTime(t *testing.T) {
 	}
 }
 
-func TestExamineClocks(t *testing.T) {
+func TestExamineClocks_reports_clocks_that_differ_from_the_database(t *testing.T) {
 	t.Parallel()
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) {

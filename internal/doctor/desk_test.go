@@ -34,7 +34,7 @@ func deskAt(t *testing.T, s *storage.Storage, base string) *examination {
 	return &examination{Config: Config{Storage: s, Desk: desk}}
 }
 
-func TestExamineDesk(t *testing.T) {
+func TestExamineDesk_reports_addresses_that_prevent_sign_in(t *testing.T) {
 	t.Parallel()
 	s := open(t, storagetest.File(t))
 	lines := func(base string) string {
@@ -66,7 +66,7 @@ func TestExamineDesk(t *testing.T) {
 	}
 }
 
-func TestExamineAuditLog(t *testing.T) {
+func TestExamineAuditLog_reports_a_changed_entry(t *testing.T) {
 	t.Parallel()
 	url := storagetest.File(t)
 	s := open(t, url)

@@ -11,7 +11,7 @@ import (
 	"chequer/internal/config"
 )
 
-func TestReportFree(t *testing.T) {
+func TestReportFree_warns_before_the_disk_is_full(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		free uint64
@@ -35,7 +35,7 @@ func TestReportFree(t *testing.T) {
 	}
 }
 
-func TestExamineBackup(t *testing.T) {
+func TestExamineBackup_reports_the_age_of_the_last_backup(t *testing.T) {
 	t.Parallel()
 	madeAt := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	c := config.Config{DataDir: t.TempDir()}

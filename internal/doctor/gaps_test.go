@@ -20,7 +20,7 @@ import (
 )
 
 // C29: many wallets look at no more than 20 unused addresses in a row.
-func TestExamineGaps(t *testing.T) {
+func TestExamineGaps_warns_after_20_unused_addresses(t *testing.T) {
 	t.Parallel()
 	now := func() time.Time { return time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC) }
 	s := storagetest.SQLite(t)

@@ -14,7 +14,7 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-func TestExamineNotifications(t *testing.T) {
+func TestExamineNotifications_reports_missing_servers_and_failed_messages(t *testing.T) {
 	storagetest.OnBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		now := storagetest.Noon
 		var got []string

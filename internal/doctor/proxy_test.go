@@ -10,7 +10,7 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-func TestExamineProxy(t *testing.T) {
+func TestExamineProxy_warns_of_an_untrusted_proxy(t *testing.T) {
 	t.Parallel()
 	load := func(settings ...string) config.Config {
 		c, err := config.Load(append(settings, "CHEQUER_DATA_DIR="+t.TempDir()))

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/rates"
 )
 
-func TestExamineFiats(t *testing.T) {
+func TestExamineFiats_reports_currencies_without_a_price(t *testing.T) {
 	t.Parallel()
 	report := rates.Report{Pairs: []rates.PairReport{
 		{Pair: "EUR-CHF", Price: "0.95"}, {Pair: "EUR-GBP", Fault: "no usable quotation"}, {Pair: "EUR-SEK", Price: "11"},

@@ -121,7 +121,7 @@ func TestFrozen_tab_updates_afterwards(t *testing.T) {
 		payment.shop().simulate(idOf(payment.page), api.SimulateExact, api.SimulateConfirm)
 		payment.shop().waitStatus(idOf(payment.page), api.StatusPaid, waitTimeout)
 		if got := get(tab, chromedp.Evaluate[string](`fetch(live.dataset.self).then(() => "online", () => "offline")`, chromedp.EvalAwaitPromise)); got != "offline" {
-			t.Fatalf("the tab is %s", got)
+			t.Fatalf("the tab is %s, want offline", got)
 		}
 		if got := tab.text("#st"); got != "Waiting for your payment" {
 			t.Errorf("an offline page shows %q", got)

@@ -227,7 +227,7 @@ func TestClock_stepping_back_keeps_invoices(t *testing.T) {
 func TestSignatures_when_the_clock_steps(t *testing.T) {
 	t.Parallel()
 	for _, shift := range []time.Duration{time.Hour, -time.Hour} {
-		t.Run(shift.String(), func(t *testing.T) {
+		t.Run("clock ahead by "+shift.String(), func(t *testing.T) {
 			t.Parallel()
 			service := newClockedService(t)
 			right := service.clock.Now()

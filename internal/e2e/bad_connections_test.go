@@ -132,13 +132,13 @@ func TestHeaders_above_the_limit_are_refused(t *testing.T) {
 		{128 << 10, http.StatusRequestHeaderFieldsTooLarge},
 		{1 << 20, http.StatusRequestHeaderFieldsTooLarge},
 	} {
-		t.Run(fmt.Sprintf("%d_KiB", row.size>>10), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d KiB return status %d", row.size>>10, row.status), func(t *testing.T) {
 			conn := process.dial()
-			answers := bufio.NewReader(conn)
+			responses := bufio.NewReader(conn)
 			status := func(header string) int {
 				t.Helper()
 				go fmt.Fprintf(conn, "GET /robots.txt HTTP/1.1\r\nHost: x\r\n%s\r\n", header)
-				resp, err := http.ReadResponse(answers, nil)
+				resp, err := http.ReadResponse(responses, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -148,13 +148,13 @@ func TestHeaders_above_the_limit_are_refused(t *testing.T) {
 				return resp.StatusCode
 			}
 			if got := status(""); got != http.StatusOK {
-				t.Errorf("the request before has status %d", got)
+				t.Errorf("the request before has status %d, want 200", got)
 			}
 			if got := status("X-Large: " + strings.Repeat("a", row.size) + "\r\n"); got != row.status {
 				t.Errorf("got %d, want %d", got, row.status)
 			}
 			if row.status != http.StatusOK {
-				if _, err := answers.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+				if _, err := responses.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 					t.Errorf("the connection stays open: %v", err)
 				}
 			}

@@ -176,7 +176,7 @@ func TestDatabase_locked_by_another_process(t *testing.T) {
 		requestedAt := time.Now()
 		readPage(t, p.url+"/invoice/"+id, http.StatusOK)
 		if got := shop.invoice(id).Status; got != api.StatusCreated {
-			t.Errorf("the invoice is %s", got)
+			t.Errorf("the invoice is %s, want %s", got, api.StatusCreated)
 		}
 		slowest = max(slowest, time.Since(requestedAt))
 		pages++
@@ -192,7 +192,7 @@ func TestDatabase_locked_by_another_process(t *testing.T) {
 	}
 	for _, r := range creators.refusals {
 		if r.status != http.StatusServiceUnavailable || r.retry == "" {
-			t.Errorf("a request for an invoice is refused with %+v", r)
+			t.Errorf("a request for an invoice is refused with %+v, want 503 and Retry-After", r)
 		}
 	}
 	creators.checkInvoices()
@@ -245,12 +245,12 @@ func fillDisk(t *testing.T, path string) {
 // requestStatus requests an address, and returns the status of the response.
 func requestStatus(t *testing.T, url string) int {
 	t.Helper()
-	answer, err := http.Get(url)
+	response, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	return answer.StatusCode
+	defer response.Body.Close()
+	return response.StatusCode
 }
 
 // TestFull_disk_loses_no_invoice fills the disk of a running program while it creates invoices, and
@@ -275,7 +275,7 @@ func TestFull_disk_loses_no_invoice(t *testing.T) {
 	})
 	readPage(t, program.url+"/invoice/"+id, http.StatusOK)
 	if got := shop.invoice(id).Status; got != api.StatusCreated {
-		t.Errorf("the invoice is %s", got)
+		t.Errorf("the invoice is %s, want %s", got, api.StatusCreated)
 	}
 	until(t, waitTimeout, "the program is not ready", func() bool {
 		fillDisk(t, ballast)
@@ -289,7 +289,7 @@ func TestFull_disk_loses_no_invoice(t *testing.T) {
 			StatusCode: r.status, Error: http.StatusText(r.status), Message: r.body.Message,
 		}}
 		if r.status < 500 || r.code == "" || r != want || r.body.Message == "" || strings.Contains(r.body.Message, "disk") {
-			t.Fatalf("a request for an invoice is refused with %+v", r)
+			t.Fatalf("a request for an invoice is refused with %+v, want a code and a message that does not name the disk", r)
 		}
 	}
 

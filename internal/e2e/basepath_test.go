@@ -52,7 +52,7 @@ func (c *crawler) checkAPI(p *program) {
 	id := merchant.createInvoice()
 	merchant.simulate(id, api.SimulateExact)
 	if got := merchant.invoice(id).Status; got != api.StatusPending {
-		c.t.Errorf("the invoice is %s", got)
+		c.t.Errorf("the invoice is %s, want %s", got, api.StatusPending)
 	}
 	response := c.send(http.MethodGet, c.path(api.PathInvoiceStatus+"?id="+id), nil)
 	response.Body.Close()
@@ -65,7 +65,7 @@ func (c *crawler) checkAPI(p *program) {
 	response = c.send(http.MethodGet, api.PathInvoiceStatus+"?id="+id, nil)
 	response.Body.Close()
 	if response.StatusCode != http.StatusNotFound {
-		c.t.Errorf("the API outside the base path has status %d", response.StatusCode)
+		c.t.Errorf("the API outside the base path has status %d, want 404", response.StatusCode)
 	}
 }
 

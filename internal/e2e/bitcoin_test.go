@@ -115,13 +115,13 @@ func (p *process) health() (health, bool) {
 		return health{}, false
 	}
 	defer response.Body.Close()
-	var answer struct {
+	var body struct {
 		Networks []health
 	}
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+	if err := json.NewDecoder(response.Body).Decode(&body); err != nil {
 		p.t.Fatal(err)
 	}
-	for _, h := range answer.Networks {
+	for _, h := range body.Networks {
 		if h.Watched {
 			return h, true
 		}

@@ -37,7 +37,7 @@ func TestCommands_decide_beside_a_running_server(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(list) != 2 || list[0].Status != api.StatusPaid && list[1].Status != api.StatusPaid {
-		t.Errorf("list has %+v", list)
+		t.Errorf("list has %+v, want two invoices, one of them paid", list)
 	}
 	address := strings.ToUpper(list[0].PaymentMethods[0].Address)
 	if err := json.Unmarshal(p.run("invoice", "list", "--test", "--json", "--address", address), &list); err != nil || len(list) != 1 {

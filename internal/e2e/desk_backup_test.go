@@ -12,18 +12,18 @@ import (
 	"chequer/internal/datadir"
 )
 
-// TestDesk_backup downloads a backup at the desk, and restores it into another data directory.
-func TestDesk_backup(t *testing.T) {
+// TestDesk_backup_is_restored_elsewhere downloads a backup at the desk, and restores it into another data directory.
+func TestDesk_backup_is_restored_elsewhere(t *testing.T) {
 	t.Parallel()
 	desk := newFirstRunDesk(t)
 	owner := newDeskClient(t, desk.link, "Maren")
 	form := owner.read(deskShop+"/backup").Find("input[name=form]").AttrOr("value", "")
-	answer := owner.send(deskShop+"/backup", "form", form, "passphrase", deskPassword, "repeated", deskPassword)
-	defer answer.Body.Close()
+	response := owner.send(deskShop+"/backup", "form", form, "passphrase", deskPassword, "repeated", deskPassword)
+	defer response.Body.Close()
 
-	content, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("%s, error %v: %.200s", answer.Status, err, content)
+	content, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%s, error %v: %.200s", response.Status, err, content)
 	}
 	if log := owner.read(deskShop + "/log").Find("main").Text(); !strings.Contains(log, "backup.downloaded") {
 		t.Errorf("the audit log does not have the backup: %s", log)

@@ -17,7 +17,7 @@ func signedInNew(b *tab, site *demoSite) {
 }
 
 // Keys open places and rows, and do nothing in a field and after the account has disabled them.
-func TestDesk_keys(t *testing.T) {
+func TestDesk_keys_open_places_unless_disabled(t *testing.T) {
 	t.Parallel()
 	site := newDemoSite(t)
 	tab := openAlone(t, screen{width: 1280, height: 900})
@@ -60,7 +60,7 @@ func TestDesk_keys(t *testing.T) {
 	tab.pressKey("/")
 	tab.checkFocus("")
 	if at := get(tab, chromedp.Location()); !strings.HasSuffix(at, "/account/keyboard?done=shortcuts-off") {
-		t.Errorf("with disabled keys the page is %s", at)
+		t.Errorf("with disabled keys the page is %s, want that of the keys still", at)
 	}
 	tab.checkConsole()
 }

@@ -20,9 +20,9 @@ func (d *demoSite) sellAtTerminal(order, amount string, actions ...string) strin
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	answer := d.owner.send("/order"+u.Path, "amount", amount, "order_id", order, "token", rand.Text())
-	defer answer.Body.Close()
-	id := path.Base(answer.Request.URL.Path)
+	response := d.owner.send("/order"+u.Path, "amount", amount, "order_id", order, "token", rand.Text())
+	defer response.Body.Close()
+	id := path.Base(response.Request.URL.Path)
 	d.shop().simulate(id, actions...)
 	return id
 }
@@ -77,7 +77,7 @@ func atSellers(b *tab, w *demoSite) {
 
 // A seller lands on the page of the assigned terminal, sees a new payment when the page tells of it, and opens the
 // terminal.
-func TestDesk_seller(t *testing.T) {
+func TestDesk_seller_sees_new_payments_and_opens_the_terminal(t *testing.T) {
 	t.Parallel()
 	w, b := newDemoSite(t), openAlone(t, screen{width: 390, height: 844})
 	withTerminal("")(b, w)
@@ -89,6 +89,6 @@ func TestDesk_seller(t *testing.T) {
 	b.send(`form[action$="/open"] button`)
 	b.do(chromedp.WaitVisible(chromedp.CSS("#amount")))
 	if at := get(b, chromedp.Location()); !strings.Contains(at, "/pos/") || strings.HasSuffix(at, w.terminal[strings.LastIndexByte(w.terminal, '/'):]) {
-		t.Errorf("the terminal of the seller is at %s", at)
+		t.Errorf("the terminal of the seller is at %s, want an address below /pos/ that is not the terminal's own", at)
 	}
 }

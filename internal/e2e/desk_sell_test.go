@@ -38,7 +38,7 @@ func changedMeanwhile(b *tab, site *demoSite) {
 
 // The owner changes a price, creates a link, gets the code for a site and adds a terminal, each in three clicks from
 // the first page and the click that sends the form; with and without JavaScript. The results are the shopper's pages.
-func TestDesk_sell(t *testing.T) {
+func TestDesk_pages_of_selling_are_three_clicks_away(t *testing.T) {
 	for _, s := range []screen{{name: "phone", width: 390, height: 844}, {name: "without JavaScript", width: 390, height: 844, noJS: true}} {
 		t.Run(s.name, func(t *testing.T) {
 			site, tab := newDemoSite(t), openAlone(t, s)
@@ -90,7 +90,7 @@ func TestDesk_sell(t *testing.T) {
 }
 
 // A button copies an address, or selects it if the browser refuses. It is hidden without JavaScript.
-func TestDesk_copy(t *testing.T) {
+func TestDesk_button_copies_or_selects_an_address(t *testing.T) {
 	site := newDemoSite(t)
 	for name, tt := range map[string]struct{ setup, want string }{
 		"allowed": {"", "Copied"},

@@ -44,8 +44,8 @@ var deskTasks = []deskTask{
 	{"see who changed what", []string{`.rail a[href$="/theme"]`, `.tabs a[href$="/log"]`}, "main", "product"},
 }
 
-// TestDesk_tasks follows the links from Overview to each task, without JavaScript.
-func TestDesk_tasks(t *testing.T) {
+// TestDesk_tasks_need_few_clicks follows the links from Overview to each task, without JavaScript.
+func TestDesk_tasks_need_few_clicks(t *testing.T) {
 	site := newDemoSite(t)
 	tab := openAlone(t, screen{width: 1280, height: 900, noJS: true})
 	atInvoice(forOrder, api.SimulateLate, api.SimulateConfirm)(tab, site)

@@ -82,7 +82,7 @@ func TestDesk_first_run_by_passkey(t *testing.T) {
 	tab.visit(desk.link)
 	tab.waitFor("h1", "Create the owner account", nil)
 	if at := get(tab, chromedp.Location()); strings.Contains(at, "#") || at != desk.url+"/desk/start" {
-		t.Errorf("the address is %s", at)
+		t.Errorf("the address is %s, want %s/desk/start without a fragment", at, desk.url)
 	}
 	tab.typeInto("#name", "Maren")
 	tab.click("form[data-passkey] button")
@@ -195,21 +195,21 @@ func (c *deskClient) send(path string, pairs ...string) *http.Response {
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Origin", c.url)
-	answer, err := c.client.Do(r)
+	response, err := c.client.Do(r)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return answer
+	return response
 }
 
 // post sends a form, and returns the page that answers it.
 func (c *deskClient) post(path string, pairs ...string) *goquery.Document {
 	c.t.Helper()
-	answer := c.send(path, pairs...)
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		c.t.Fatalf("%s: %s, error %v:\n%s", path, answer.Status, err, body)
+	response := c.send(path, pairs...)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		c.t.Fatalf("%s: %s, error %v:\n%s", path, response.Status, err, body)
 	}
 	doc, err := goquery.NewDocumentFromReader(strings.NewReader(string(body)))
 	if err != nil {
@@ -236,12 +236,12 @@ const deskShop = "/desk/m_first"
 // read reads a page of the desk.
 func (c *deskClient) read(path string) *goquery.Document {
 	c.t.Helper()
-	answer, err := c.client.Get(c.url + path)
+	response, err := c.client.Get(c.url + path)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	doc, err := goquery.NewDocumentFromReader(answer.Body)
+	defer response.Body.Close()
+	doc, err := goquery.NewDocumentFromReader(response.Body)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -293,8 +293,8 @@ func atAllShops(path string) func(*tab, *demoSite) {
 		state := site.t.Name()[strings.LastIndexByte(site.t.Name(), '/')+1:]
 		owner := newDeskClient(site.t, site.owner.invite("owner"), "Nora of "+state)
 		form := owner.read(deskShop+"/shop").Find("input[name=form]").AttrOr("value", "")
-		if answer := owner.send(deskShop+"/shops", "form", form, "new", "Café Süd "+state); answer.StatusCode >= http.StatusBadRequest {
-			b.t.Fatalf("a new shop is answered %d", answer.StatusCode)
+		if response := owner.send(deskShop+"/shops", "form", form, "new", "Café Süd "+state); response.StatusCode >= http.StatusBadRequest {
+			b.t.Fatalf("creating a shop returned status %d, want one below 400", response.StatusCode)
 		}
 		b.signInAs(owner)
 		b.visit(owner.url + "/desk/all" + path)
@@ -386,8 +386,8 @@ func TestDesk_accept_a_late_payment(t *testing.T) {
 	}
 }
 
-// TestDesk_keyboard reaches every control of the list, finds a payment and uses a menu with the keyboard only.
-func TestDesk_keyboard(t *testing.T) {
+// The keyboard alone reaches every control of the list, finds a payment and uses a menu.
+func TestDesk_keyboard_reaches_every_control(t *testing.T) {
 	site := newDemoSite(t)
 	for _, s := range []screen{phoneScreen, deskScreen, zoomed} {
 		t.Run(s.name, func(t *testing.T) {

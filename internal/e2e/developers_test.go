@@ -33,7 +33,7 @@ func atWebhook(path string) func(*tab, *demoSite) {
 // The owner creates a webhook, whose receiver is down, sees that it fails, and sends the event again when the
 // receiver is back; with and without JavaScript. The receiver verifies the event with the secret that the page
 // showed.
-func TestDesk_webhook(t *testing.T) {
+func TestDesk_webhook_sends_a_failed_event_again(t *testing.T) {
 	site := newDemoSite(t)
 	for _, s := range []screen{{name: "phone", width: 390, height: 844}, {name: "without JavaScript", width: 390, height: 844, noJS: true}} {
 		t.Run(s.name, func(t *testing.T) {

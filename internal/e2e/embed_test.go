@@ -98,7 +98,7 @@ func TestEmbed_pays_in_a_dialog(t *testing.T) {
 			tab.do(chromedp.KeyEvent(kb.Escape)) // within the frame
 			tab.waitFor("#events", "close", nil)
 			if tab.dialogs() != 0 || tab.focused() != "buy" {
-				t.Errorf("after Escape %d dialogs are open, and the focus is at %s", tab.dialogs(), tab.focused())
+				t.Errorf("after Escape %d dialogs are open, and the focus is at %s, want 0 and buy", tab.dialogs(), tab.focused())
 			}
 
 			tab.click("#buy")
@@ -113,7 +113,7 @@ func TestEmbed_pays_in_a_dialog(t *testing.T) {
 			}
 			tab.click("dialog button")
 			if tab.dialogs() != 0 || tab.focused() != "buy" {
-				t.Errorf("after the close button %d dialogs are open, and the focus is at %s", tab.dialogs(), tab.focused())
+				t.Errorf("after the close button %d dialogs are open, and the focus is at %s, want 0 and buy", tab.dialogs(), tab.focused())
 			}
 			tab.checkConsole()
 		})
@@ -128,7 +128,7 @@ func TestEmbed_pays_in_a_dialog(t *testing.T) {
 		tab.waitFor("#events", "open", nil)
 		tab.do(chromedp.Sleep(3 * time.Second)) // longer than the time in which the frame must report that it is ready
 		if got := get(tab, chromedp.Location()); got != site.origin+"/" || tab.dialogs() != 1 {
-			t.Errorf("the page is %s with %d dialogs", got, tab.dialogs())
+			t.Errorf("the page is %s with %d dialogs, want %s/ with 1", got, tab.dialogs(), site.origin)
 		}
 		tab.picture(s, "embed-link")
 		tab.do(chromedp.MouseClickXY(640, 362)) // the button, within the frame

@@ -24,17 +24,17 @@ import (
 	"chequer/internal/money"
 )
 
-// falseBalances starts a proxy of a node. The proxy adds one ether to every balance in the node's answers.
+// falseBalances starts a proxy of a node. The proxy adds one ether to every balance in the node's responses.
 func falseBalances(t *testing.T, rpc string) (url string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer, err := http.Post(rpc, "application/json", r.Body)
+		response, err := http.Post(rpc, "application/json", r.Body)
 		if err != nil {
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
-		defer answer.Body.Close()
-		text, _ := io.ReadAll(answer.Body)
+		defer response.Body.Close()
+		text, _ := io.ReadAll(response.Body)
 		var list []map[string]any
 		if json.Unmarshal(text, &list) != nil {
 			list = []map[string]any{{}}

@@ -86,12 +86,12 @@ func (s *tokenShop) networkHealth(network string) health {
 		return health{}
 	}
 	defer response.Body.Close()
-	var answer struct{ Networks []health }
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+	var body struct{ Networks []health }
+	if err := json.NewDecoder(response.Body).Decode(&body); err != nil {
 		s.process.t.Fatal(err)
 	}
-	i := slices.IndexFunc(answer.Networks, func(h health) bool { return h.Network == network })
-	return answer.Networks[i]
+	i := slices.IndexFunc(body.Networks, func(h health) bool { return h.Network == network })
+	return body.Networks[i]
 }
 
 // createEuroInvoice creates an invoice of 12.50 euros that can be paid with EURC on Base, and with the given other
@@ -196,7 +196,7 @@ func TestReal_tokens_pay_an_invoice(t *testing.T) {
 			return slices.Contains(shop.invoice(id).Exceptions, api.ExceptionWrongAsset)
 		})
 		if got := shop.invoice(id).Status; got != api.StatusCreated {
-			t.Errorf("the invoice is %s", got)
+			t.Errorf("the invoice is %s, want %s", got, api.StatusCreated)
 		}
 	})
 	t.Run("sent_in_ether_on_a_network_that_is_not_offered", func(t *testing.T) {

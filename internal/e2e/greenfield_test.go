@@ -127,7 +127,7 @@ var wantMessages = []string{
 
 // Two clients of BTCPay Server's API sell with the whole program, on both engines: they connect, register a webhook, sell in
 // every way, and disconnect. Every message arrives once.
-func TestGreenfield(t *testing.T) {
+func TestGreenfield_clients_connect_sell_and_disconnect(t *testing.T) {
 	for name, newClient := range map[string]func(*testing.T) pluginClient{"node": nodeClient, "php": phpClient} {
 		for engine, newDatabase := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
 			t.Run(name+" "+engine, func(t *testing.T) { sellWithPlugin(t, newClient(t), newDatabase(t)) })

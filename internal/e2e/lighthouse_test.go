@@ -31,10 +31,10 @@ type verdict struct {
 // lighthouseRuns is the number of runs per page. It is odd, because the test uses the median.
 const lighthouseRuns = 3
 
-// TestLighthouse runs nightly. The limit for performance is low, because the score depends on the load of
-// the machine. The category for search engines is not checked, because payment pages are excluded from
-// search engines.
-func TestLighthouse(t *testing.T) {
+// TestLighthouse_scores_reach_their_minimum runs nightly. The limit for performance is low, because the score depends
+// on the load of the machine. The category for search engines is not checked, because payment pages are excluded
+// from search engines.
+func TestLighthouse_scores_reach_their_minimum(t *testing.T) {
 	if os.Getenv("E2E_NIGHTLY") == "" {
 		t.Skip("runs nightly")
 	}

@@ -59,7 +59,7 @@ func TestManual_signs_valid_links(t *testing.T) {
 			}
 			got := newShop(t, p.url, p.key).invoice(id)
 			if got.OrderID != "1042" || got.URLSuccess != "https://shop.example/thanks?order=1042" || got.ClientAmount != "56.5" {
-				t.Errorf("the invoice is %+v", got)
+				t.Errorf("the invoice is %+v, want the values of the link", got)
 			}
 		})
 	}

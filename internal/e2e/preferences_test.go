@@ -114,7 +114,7 @@ func TestPolicy_is_enforced(t *testing.T) {
 			"another policy":    `trustedTypes.createPolicy("other", {createHTML: text => text})`,
 		} {
 			if got := get(b, chromedp.Evaluate[string](`(() => { try { `+statement+`; return "allowed" } catch (e) { return e.name } })()`)); got != "TypeError" {
-				t.Errorf("%s: %s is %s", get(b, chromedp.Location()), violation, got)
+				t.Errorf("%s: %s is %s, want TypeError", get(b, chromedp.Location()), violation, got)
 			}
 		}
 		createPolicy := `(() => { try { trustedTypes.createPolicy("live", {createHTML: text => text}); return "allowed" } catch (e) { return e.name } })()`

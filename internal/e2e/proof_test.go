@@ -82,7 +82,7 @@ func TestProof_states_every_shown_address(t *testing.T) {
 			receipt := filepath.Join(folder, screen.name+".pdf")
 			saveResponse(t, tab.attribute("#pdf", "href"), receipt, program.url)
 			if !bytes.HasPrefix(readFile(t, receipt), []byte("%PDF-")) {
-				t.Errorf("the receipt is %.40q", readFile(t, receipt))
+				t.Errorf("the receipt is %.40q, want a PDF", readFile(t, receipt))
 			}
 			if shots := os.Getenv("E2E_SHOTS"); shots != "" {
 				tab.check(os.WriteFile(filepath.Join(shots, screen.name+".receipt.pdf"), readFile(t, receipt), 0o644))

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestReadCode reads screenshots of correct codes that the decoder reads in no size while they are
-// upright.
-func TestReadCode(t *testing.T) {
+// The pictures are screenshots of correct codes that the decoder reads in no size while they are upright.
+func TestReadCode_reads_codes_that_only_rotation_makes_readable(t *testing.T) {
 	files, err := filepath.Glob("testdata/codes/*.png")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no pictures: %v", err)

@@ -53,7 +53,7 @@ func checkSameHost(t *testing.T, p *program, method, target string) {
 	response := sendRaw(t, host, method, target, "amount=12.50&action=exact")
 	location := response.Header.Get("Location")
 	if response.StatusCode >= 500 {
-		t.Errorf("%s %s: status %d", method, target, response.StatusCode)
+		t.Errorf("%s %s: status %d, want one below 500", method, target, response.StatusCode)
 	}
 	if location == "" {
 		if response.StatusCode/100 == 3 {

@@ -39,7 +39,7 @@ func TestRequote_gives_a_new_quote(t *testing.T) {
 			// The same form again, as a second click sends it.
 			status := sendForm(t, page+"/quote", "quote=1")
 			if got := len(merchant.invoice(id).Quotes); got != 2 || status != 303 {
-				t.Errorf("sent twice: %d quotes, status %d", got, status)
+				t.Errorf("sent twice: %d quotes, status %d, want 2 and 303", got, status)
 			}
 
 			reload := tab.reloader(screen, page)
@@ -85,7 +85,7 @@ func TestRequote_of_an_expired_invoice(t *testing.T) {
 			tab.waitQuotes(merchant, id, 2)
 			tab.waitFor("#st", "Waiting for your payment", nil)
 			if got, _, _ := strings.Cut(get(tab, chromedp.Location()), "?"); got != page {
-				t.Errorf("the page is %s", got)
+				t.Errorf("the page is %s, want %s", got, page)
 			}
 			tab.picture(s, "hold_expired_held")
 			tab.checkConsole()

@@ -116,7 +116,7 @@ func TestRefused_simulation_shows_the_reason(t *testing.T) {
 		tab.waitFor(".refused", "no payment", nil)
 		tab.picture(s, "simulate_refused_"+action)
 		if got, _, _ := strings.Cut(get(tab, chromedp.Location()), "?"); got != page {
-			t.Errorf("after %s the page is %s", action, got)
+			t.Errorf("after %s the page is %s, want %s", action, got, page)
 		}
 	}
 }

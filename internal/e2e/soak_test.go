@@ -31,10 +31,10 @@ const (
 	maxWAL = 128 << 20
 )
 
-// TestSoak runs nightly: a mixed load of creations, pages, payments, webhooks with failing receivers, exports
-// and backups. Memory and file descriptors must not grow, the write-ahead log must stay bounded, and
-// no goroutine may be left when the load ends.
-func TestSoak(t *testing.T) {
+// TestSoak_leaves_memory_files_and_goroutines_bounded runs nightly: a mixed load of creations, pages, payments, webhooks
+// with failing receivers, exports and backups. Memory and file descriptors must not grow, the write-ahead log must
+// stay bounded, and no goroutine may be left when the load ends.
+func TestSoak_leaves_memory_files_and_goroutines_bounded(t *testing.T) {
 	if os.Getenv("E2E_NIGHTLY") == "" {
 		t.Skip("runs nightly")
 	}
@@ -148,7 +148,7 @@ func newSoak(t *testing.T) *soak {
 		"CHEQUER_RATE_LIMIT=off", "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8", "CHEQUER_PASSPHRASE=correct horse battery staple")
 	s := &soak{process: p, t: t, folder: folder, metrics: metrics, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	p.run("init")
-	for _, answer := range []http.HandlerFunc{
+	for _, handler := range []http.HandlerFunc{
 		func(http.ResponseWriter, *http.Request) {}, // answers 200
 		func(w http.ResponseWriter, _ *http.Request) { // fails half of the time
 			if rand.IntN(2) == 0 {
@@ -159,7 +159,7 @@ func newSoak(t *testing.T) *soak {
 			panic(http.ErrAbortHandler)
 		},
 	} {
-		receiver := httptest.NewServer(answer)
+		receiver := httptest.NewServer(handler)
 		t.Cleanup(receiver.Close)
 		p.run("endpoint", "add", receiver.URL+"/hook", "--test")
 	}

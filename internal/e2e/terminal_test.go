@@ -105,7 +105,7 @@ func TestTerminal_creates_an_invoice(t *testing.T) {
 				t.Errorf("the word Paid is %g px high, want at least 80, to be readable from a distance", fontSize)
 			}
 			if rang := get(tab, chromedp.Evaluate[string](`document.body.dataset.rang || ""`)); (rang == "1") == screen.noJS {
-				t.Errorf("data-rang is %q", rang)
+				t.Errorf("data-rang is %q, want 1 only with a script", rang)
 			}
 			tab.send(".next a")
 			tab.do(chromedp.WaitVisible(chromedp.CSS("#amount")))

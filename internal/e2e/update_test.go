@@ -27,7 +27,7 @@ func TestPage_updates_without_reload(t *testing.T) {
 		merchant.simulate(id, api.SimulateConfirm)
 		tab.waitFor("#st", "Paid. Thank you.", nil)
 		if got := get(tab, chromedp.Title()); got != "Paid – Demo shop" {
-			t.Errorf("the tab's title is %q", got)
+			t.Errorf("the tab's title is %q, want Paid – Demo shop", got)
 		}
 		tab.waitFor("#say", "Paid. Your payment is confirmed.", nil)
 		tab.checkNotReloaded()
@@ -53,7 +53,7 @@ func TestPage_updates_without_reload(t *testing.T) {
 		tab.markPage()
 		stream := `fetch(document.getElementById("live").dataset.stream).then(() => "open", () => "blocked")`
 		if got := get(tab, chromedp.Evaluate[string](stream, chromedp.EvalAwaitPromise)); got != "blocked" {
-			t.Fatalf("the stream is %s", got)
+			t.Fatalf("the stream is %s, want blocked", got)
 		}
 		merchant.simulate(id, api.SimulateExact)
 		tab.waitFor("#st", "Payment seen", nil)

@@ -172,12 +172,12 @@ func (m *marionette) send(c command, arguments map[string]any) (json.RawMessage,
 	if _, err := fmt.Fprintf(m.conn, "%d:%s", len(message), message); err != nil {
 		return nil, err
 	}
-	answer, err := m.read()
+	reply, err := m.read()
 	if err != nil {
 		return nil, err
 	}
 	var parts [4]json.RawMessage // kind, number, error, result
-	if err := json.Unmarshal(answer, &parts); err != nil {
+	if err := json.Unmarshal(reply, &parts); err != nil {
 		return nil, err
 	}
 	if string(parts[2]) != "null" {
@@ -232,14 +232,14 @@ func (w *webDriver) request(method, url string, arguments map[string]any) (json.
 		return nil, err
 	}
 	defer resp.Body.Close()
-	var answer struct{ Value json.RawMessage }
-	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+	var result struct{ Value json.RawMessage }
+	if err := json.NewDecoder(resp.Body).Decode(&result); err != nil {
 		return nil, err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s %s: %s", method, url, answer.Value)
+		return nil, fmt.Errorf("%s %s: %s", method, url, result.Value)
 	}
-	return answer.Value, nil
+	return result.Value, nil
 }
 
 // must does the same as run, and ends the test if the command fails.

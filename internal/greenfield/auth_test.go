@@ -18,7 +18,7 @@ import (
 
 const unauthenticated = `{"code":"unauthenticated","message":"Authentication is required: Authorization: token API-KEY, with a key that is not revoked"}`
 
-func TestAuthentication(t *testing.T) {
+func TestAuthentication_accepts_only_valid_tokens(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		signing, err := f.merchants.CreateKey(t.Context(), f.shop.ID, merchant.Test, merchant.AllScopes, "")
 		if err != nil {
@@ -126,7 +126,7 @@ func TestStores_of_others(t *testing.T) {
 	})
 }
 
-func TestScopes(t *testing.T) {
+func TestScopes_admit_only_their_routes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, storageFile(t))
 	for _, scope := range merchant.PluginScopes {
@@ -150,7 +150,7 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-func TestCurrentKey(t *testing.T) {
+func TestCurrentKey_has_the_permissions_of_its_scopes(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		token := f.newToken(f.shop, merchant.Test, "prestashop", merchant.ScopeSettleInvoices)
 		got := f.send("GET", "/api-keys/current", token, "")

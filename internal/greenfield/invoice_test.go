@@ -86,7 +86,7 @@ const (
 
 const order = `{"amount":"864.20","currency":"EUR"}`
 
-func TestCreateInvoice(t *testing.T) {
+func TestCreateInvoice_returns_the_stored_invoice(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		got := f.create(`{"amount":"12.50000000","currency":"eur","unknown":[1],"additionalSearchTerms":null,
 			"metadata":{"orderId":4711,"buyerName":"Ada <b>","itemDesc":null},
@@ -180,7 +180,7 @@ func TestCreateInvoice_refuses(t *testing.T) {
 }
 
 // Metadata are any JSON, and come back byte for byte.
-func TestMetadata(t *testing.T) {
+func TestMetadata_are_returned_byte_for_byte(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		for _, metadata := range []string{
 			`{}`, `[]`, `"text"`, `12.500`, `false`, `{ "a" : [ 1.0 , {"b":null} ],	"<&>":"\u00e9é\/  ` + "\u2028" + `" }`,
@@ -335,7 +335,7 @@ func TestInvoices_of_others(t *testing.T) {
 	})
 }
 
-func TestInvoiceMethods(t *testing.T) {
+func TestInvoiceMethods_list_payments_with_their_status(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		type payment struct {
 			ID, Value, Fee, Status, Destination string
@@ -370,7 +370,7 @@ func TestInvoiceMethods(t *testing.T) {
 	})
 }
 
-func TestListInvoices(t *testing.T) {
+func TestListInvoices_filters_and_leaves_out_archived_invoices(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		names := map[string]string{}
 		for i, name := range []string{"a", "b", "c", "d"} {

@@ -7,7 +7,7 @@ import (
 )
 
 // No request is answered with an internal error.
-func TestOdd_requests(t *testing.T) {
+func TestOdd_requests_cause_no_internal_error(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		list := f.store("/invoices")
 		deep := strings.Repeat("[", 9990) + strings.Repeat("]", 9990)

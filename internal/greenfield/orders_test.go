@@ -96,7 +96,7 @@ func TestOrders_of_a_shop_whose_receiver_was_down(t *testing.T) {
 		}
 		isPaid := statuses[id] == "Settled"
 		if isPaid != (inv.State.Status == invoice.Paid) || isPaid != (kind == "exact" || kind == "over") {
-			t.Errorf("order %s: the shop has the status %q, the invoice is %s", kind, statuses[id], inv.State.Status)
+			t.Errorf("order %s: the shop has the status %q, the invoice is %s, want both paid only if the price was received", kind, statuses[id], inv.State.Status)
 		}
 	}
 }

@@ -103,7 +103,7 @@ var plugins = map[string][]pluginCall{
 }
 
 // The calls of each plug-in succeed with a key that has its scopes alone.
-func TestPlugins(t *testing.T) {
+func TestPlugins_succeed_with_their_own_scopes(t *testing.T) {
 	t.Parallel()
 	for _, p := range merchant.Plugins {
 		calls, known := plugins[p.Name]

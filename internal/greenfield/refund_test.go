@@ -12,7 +12,7 @@ import (
 // refunded is a refund as a plug-in reads it.
 type refunded struct{ ID, ViewLink, Currency, Amount string }
 
-func TestRefund(t *testing.T) {
+func TestRefund_amount_depends_on_its_variant(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		for variant, want := range map[string]struct {
 			body, amount string

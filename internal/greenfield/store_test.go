@@ -10,7 +10,7 @@ import (
 
 func storageFile(t testing.TB) string { return storagetest.File(t) }
 
-func TestStores(t *testing.T) {
+func TestStores_list_settings_and_payment_methods(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		store := `{"id":"test-m_atelier-nord","name":"Atelier Nord (test)","website":"https://pay.example/shop/s/m_atelier-nord","defaultCurrency":"EUR",` +
 			`"invoiceExpiration":900,"monitoringExpiration":2592000,"paymentTolerance":0.00,"speedPolicy":"MediumSpeed","archived":false}`
@@ -54,7 +54,7 @@ func TestStores(t *testing.T) {
 	})
 }
 
-func TestServerInfo(t *testing.T) {
+func TestServerInfo_names_version_and_payment_methods(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, storageFile(t))
 	type info struct {

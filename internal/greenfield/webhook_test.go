@@ -274,7 +274,7 @@ func TestMessages_wait_for_the_receiver(t *testing.T) {
 	})
 }
 
-func TestWebhooks(t *testing.T) {
+func TestWebhooks_are_created_changed_and_removed(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		created := call[registered](f, "POST", f.store("/webhooks"), `{"url":"http://127.0.0.1:1/hook"}`) // as Shopware does
 		if !created.Enabled || !created.AutomaticRedelivery || !created.AuthorizedEvents.Everything || len(created.Secret) != 40 || created.AuthorizedEvents.SpecificEvents != nil {

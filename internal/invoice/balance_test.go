@@ -205,6 +205,6 @@ func TestBalances_that_the_merchant_accepts(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := fmt.Sprint(inv.Payments()[0].State, " ", inv.Payments()[1].State); got != "confirmed dust" {
-		t.Errorf("payments are %s", got)
+		t.Errorf("payments are %s, want confirmed dust", got)
 	}
 }

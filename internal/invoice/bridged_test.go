@@ -72,7 +72,7 @@ func TestBridgedToken_does_not_count_if_late(t *testing.T) {
 	r.addTransfer(r.base, inv, "0xaa", ethereum.Base.Bridged[0], "1000")
 	got := r.read(inv.ID)
 	if got.State.Status != invoice.Expired || !got.State.Has(invoice.WrongAsset) || got.State.Has(invoice.Late) || got.Transfers[0].Market != nil {
-		t.Errorf("the invoice is %s %v with %+v", got.State.Status, got.State.Exceptions, got.Transfers)
+		t.Errorf("the invoice is %s %v with %+v, want it expired with a wrong asset without a price", got.State.Status, got.State.Exceptions, got.Transfers)
 	}
 }
 
@@ -130,12 +130,12 @@ func TestBridgedToken_is_read_by_a_program_that_does_not_know_it(t *testing.T) {
 	r.reach(r.base)
 	got := r.read(inv.ID)
 	if got.State.Status != before.State.Status || !got.State.Has(invoice.WrongAsset) || len(got.Transfers) != 1 || got.Transfers[0].Amount.Cmp(before.Transfers[0].Amount) != 0 {
-		t.Errorf("the invoice is %s %v with %+v", got.State.Status, got.State.Exceptions, got.Transfers)
+		t.Errorf("the invoice is %s %v with %+v, want the same transfer of a wrong asset", got.State.Status, got.State.Exceptions, got.Transfers)
 	}
 	list, _, err := r.service.Invoices(t.Context(), invoice.Filter{MerchantID: "m", Mode: invoice.Live}, invoice.Position{}, 10)
 	r.must(err)
 	if len(list) != 1 || len(list[0].Transfers) != 1 || list[0].Transfers[0].Asset != "USDBC" {
-		t.Errorf("the list has %+v", list)
+		t.Errorf("the list has %+v, want one transfer of USDBC", list)
 	}
 	recorded, err := r.store.TransfersAbove(t.Context(), "base", 0)
 	r.must(err)

@@ -160,7 +160,7 @@ func TestRest_decreases_with_each_part(t *testing.T) {
 	s.mine(s.pay(inv, "BTC", "0.0006"))
 	paid := s.wantStatus(inv, invoice.Paid)
 	if got := paid.Remaining(paid.Methods[0]); !got.IsZero() {
-		t.Errorf("after all was paid the rest is %s", got)
+		t.Errorf("after all was paid the rest is %s, want 0", got)
 	}
 	s.mine(s.pay(inv, "BTC", "0.0001"))
 	over := s.wantStatus(inv, invoice.Paid, invoice.Overpaid)
@@ -359,7 +359,7 @@ func TestBlocks_that_were_missed_are_found_once(t *testing.T) {
 func TestDust_causes_no_events(t *testing.T) {
 	t.Parallel()
 	for _, state := range []invoice.Status{invoice.Created, invoice.Paid, invoice.Expired} {
-		t.Run(string(state), func(t *testing.T) {
+		t.Run("of an invoice that is "+string(state), func(t *testing.T) {
 			t.Parallel()
 			shop := openShop(t, table)
 			inv := shop.create("40", "BTC")

@@ -104,6 +104,6 @@ func TestDepth_is_not_raised_once_paid(t *testing.T) {
 		t.Errorf("transfers of the paid invoice (-before +after):\n%s", diff)
 	}
 	if got := s.reload(first).State.Status; got != invoice.Paid {
-		t.Errorf("the paid invoice is %s", got)
+		t.Errorf("the paid invoice is %s, want %s", got, invoice.Paid)
 	}
 }

@@ -212,7 +212,7 @@ func TestBump_of_older_money_is_older_money(t *testing.T) {
 	}
 	for _, p := range inv.Payments() {
 		if p.ID == "b:0" && p.State != invoice.PaymentOld {
-			t.Errorf("the bump is %s", p.State)
+			t.Errorf("the bump is %s, want %s", p.State, invoice.PaymentOld)
 		}
 	}
 	// Only the amount of the older transaction is old if the bump pays more.

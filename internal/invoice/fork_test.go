@@ -99,7 +99,7 @@ func TestForks_are_bounded(t *testing.T) {
 		t.Errorf("%d forks are stored after 200 snapshots without a reorganisation, want none", len(progress.Forks))
 	}
 	if last := progress.Recent[31]; last.Height != int64(len(b)-1) || last.Hash != b[last.Height] {
-		t.Errorf("the newest block is %+v", last)
+		t.Errorf("the newest block is %+v, want %d %s", last, len(b)-1, b[len(b)-1])
 	}
 }
 

@@ -51,7 +51,7 @@ func TestRefund_of_an_expired_invoice_ends_it(t *testing.T) {
 	for amount, want := range map[string][]invoice.Exception{
 		"0.00025": {invoice.Late}, "0.0005": {invoice.Overpaid, invoice.Late}, // the rest, and the whole price
 	} {
-		t.Run(amount, func(t *testing.T) {
+		t.Run("found "+amount+" BTC", func(t *testing.T) {
 			onBoth(t, func(t *testing.T, s *shop) {
 				inv := s.partExpired()
 				inv, _ = s.refundAll(inv, "a")
@@ -196,7 +196,7 @@ func TestRefund_request_needs_attention(t *testing.T) {
 }
 
 // A transaction pays one refund to an address in an asset, also of another invoice of the shop.
-func TestRefund_transactions(t *testing.T) {
+func TestRefund_transactions_pay_one_refund_each(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
 		first, second := s.latePaid("0.0005"), s.latePaid("0.0004")
 		ready := func(inv *invoice.Invoice, amount, address string) string {

@@ -87,7 +87,7 @@ func TestRefund_from_the_request_to_the_transaction(t *testing.T) {
 		inv, err := s.service.SetRefundAddress(t.Context(), inv.ID, "shopper", "BTC", shopperBTC)
 		s.must(err)
 		if len(inv.Refunds) != 1 || !inv.Refunds[0].Requested() || !inv.Refunds[0].Amount.Equal(btc("0.0005")) {
-			t.Fatalf("after the shopper's address the refunds are %+v", inv.Refunds)
+			t.Fatalf("after the shopper's address the refunds are %+v, want one of 0.0005 that is requested", inv.Refunds)
 		}
 		inv, made, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundReceived, Seen: inv.Version})
 		s.must(err)

@@ -221,7 +221,7 @@ func (evidenced) Evidence(fiat money.Currency, codes ...string) string {
 	return fmt.Sprintf("evidence of %s %v", fiat.Code, codes)
 }
 
-func TestSetRefundAddress(t *testing.T) {
+func TestSetRefundAddress_refuses_wrong_addresses_and_a_second_one(t *testing.T) {
 	t.Parallel()
 	shop := openShop(t, table)
 	other := shop.create("40")

@@ -221,13 +221,13 @@ func TestBlindWindow(t *testing.T) {
 		{"paid during downtime", gap(10, 20), 30 * time.Minute, invoice.Paid},
 		{"paid before watching began", gap(-1_000_000, 5), 30 * time.Minute, invoice.Paid},
 		{"paid in the first of two gaps", append(gap(10, 20), gap(60, 70)...), 30 * time.Minute, invoice.Paid},
-		{"later than two hours after the gap", gap(10, 20), 2*time.Hour + 16*time.Minute, invoice.Expired},
+		{"late a minute after the two hours", gap(10, 20), 2*time.Hour + 16*time.Minute, invoice.Expired},
 		{"late without a gap before expiry", gap(-20, -1), 30 * time.Minute, invoice.Expired},
 		{"late with a gap after expiry", gap(16, 40), 30 * time.Minute, invoice.Expired},
 		{"late with a gap that begins at expiry", gap(15, 40), 30 * time.Minute, invoice.Expired},
 		{"paid in the last of many gaps", append(append(gap(1, 2), gap(3, 4)...), gap(14, 200)...), 2*time.Hour + 15*time.Minute, invoice.Paid},
 		{"late with many gaps, none of them before expiry", append(append(gap(-30, -20), gap(-10, 0)...), gap(15, 200)...), 16 * time.Minute, invoice.Expired},
-		{"a second later than two hours after expiry", gap(10, 20), 2*time.Hour + 15*time.Minute + time.Second, invoice.Expired},
+		{"late a second after the two hours", gap(10, 20), 2*time.Hour + 15*time.Minute + time.Second, invoice.Expired},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -31,7 +31,7 @@ func TestInvoice_is_paid(t *testing.T) {
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	paid := s.wantStatus(inv, invoice.Paid)
 	if paid.State.PaidTx != tx || paid.State.PaidAsset != "BTC" || !paid.State.PaidAt.Equal(s.clock.Now()) {
-		t.Errorf("paid by %s %s at %s", paid.State.PaidAsset, paid.State.PaidTx, paid.State.PaidAt)
+		t.Errorf("paid by %s %s at %s, want BTC %s at %s", paid.State.PaidAsset, paid.State.PaidTx, paid.State.PaidAt, tx, s.clock.Now())
 	}
 	want := []string{
 		"1 invoice.created created", "2 payment.seen pending", "2 invoice.pending pending",
@@ -364,7 +364,7 @@ func TestPaid_again_after_a_reorganisation_is_counted(t *testing.T) {
 		t.Errorf("paid %d times, then %d times, want 1 and 2; the invoice is %s", first.PaidCount, current.PaidCount, current.State.Status)
 	}
 	if !current.FirstPaidAt.Equal(first.FirstPaidAt) || current.FirstPaidAt.IsZero() {
-		t.Errorf("first paid at %s, then at %s", first.FirstPaidAt, current.FirstPaidAt)
+		t.Errorf("first paid at %s, then at %s, want the same time", first.FirstPaidAt, current.FirstPaidAt)
 	}
 }
 
@@ -387,7 +387,7 @@ func TestDecisions_about_an_older_version_are_refused(t *testing.T) {
 	}
 	d := current.Evaluation().Decisions(s.clock.Now(), invoice.Tolerance{})
 	if !d.Accept || !d.Cancel || !d.Requote || !d.HighRisk || d.Accepted.Paid.String() != "32" || d.AcceptedValue.String() != "32" {
-		t.Errorf("the decisions are %+v", d)
+		t.Errorf("the decisions are %+v, want to accept 32, to cancel and to requote, with a high risk", d)
 	}
 	_, err := s.service.Accept(t.Context(), inv.ID, "key_a", current.Version)
 	s.must(err)
@@ -429,7 +429,7 @@ func TestAccept_records_the_shortfall(t *testing.T) {
 		t.Errorf("got %+v", state)
 	}
 	if accepted.Shortfall().String() != "8" || accepted.AcceptedBy != "key_a" || !accepted.AcceptedAt.Equal(s.clock.Now()) {
-		t.Errorf("shortfall %s, by %q at %s", accepted.Shortfall(), accepted.AcceptedBy, accepted.AcceptedAt)
+		t.Errorf("shortfall %s, by %q at %s, want 8, by key_a at %s", accepted.Shortfall(), accepted.AcceptedBy, accepted.AcceptedAt, s.clock.Now())
 	}
 	if got := accepted.Payments()[0].Value.String(); got != "32" {
 		t.Errorf("the value of the payment is %s, want 32", got)

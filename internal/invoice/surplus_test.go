@@ -44,7 +44,7 @@ func TestSurplus_after_the_refund_of_everything(t *testing.T) {
 		_, made, err = s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundSurplus, Address: shopperBTC})
 		s.must(err)
 		if !made.Amount.Equal(btc("0.0005")) {
-			t.Errorf("the surplus is %v", made.Amount)
+			t.Errorf("the surplus is %v, want 0.0005", made.Amount)
 		}
 		_, err = s.service.SendRefund(t.Context(), inv.ID, made.ID, strings.Repeat("b", 64), "Tove", 0)
 		s.must(err)
@@ -59,7 +59,7 @@ func TestSurplus_is_refunded(t *testing.T) {
 		inv, made, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundSurplus, Address: shopperBTC})
 		s.must(err)
 		if !made.Amount.Equal(btc("0.000125")) {
-			t.Errorf("the surplus is %v", made.Amount)
+			t.Errorf("the surplus is %v, want 0.000125", made.Amount)
 		}
 		if _, _, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundSurplus, Address: shopperBTC, Again: true}); !errors.Is(err, invoice.ErrNoSurplus) {
 			t.Errorf("the surplus again: %v", err)
@@ -116,7 +116,7 @@ func TestSurplus_and_goods_are_separate(t *testing.T) {
 		_, surplus, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundSurplus, Address: shopperBTC})
 		s.must(err)
 		if !surplus.Amount.Equal(btc("0.000125")) {
-			t.Errorf("after the refund of goods the surplus is %v", surplus.Amount)
+			t.Errorf("after the refund of goods the surplus is %v, want 0.000125", surplus.Amount)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"chequer/internal/keys"
 )
 
-func TestParseAddress_segwit(t *testing.T) {
+func TestParseAddress_accepts_only_valid_segwit_addresses(t *testing.T) {
 	t.Parallel()
 	for _, test := range segwit {
 		network := keys.Main
@@ -32,7 +32,7 @@ func TestParseAddress_segwit(t *testing.T) {
 	}
 }
 
-func TestParseAddress(t *testing.T) {
+func TestParseAddress_accepts_only_addresses_of_its_network(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		text    string

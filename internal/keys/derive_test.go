@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAddress(t *testing.T) {
+func TestAddress_equals_the_addresses_of_known_wallets(t *testing.T) {
 	t.Parallel()
 	for _, wallet := range wallets {
 		t.Run(wallet.name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 )
 
 // C26: the checksum covers the text, so the checksums for h and for ' differ.
-func TestParse_descriptor(t *testing.T) {
+func TestParse_reads_a_descriptor_like_its_plain_key(t *testing.T) {
 	t.Parallel()
 	const (
 		quote = "wpkh([73c5da0a/84'/0'/0']" + xpub84 + "/0/*)"

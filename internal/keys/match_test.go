@@ -7,7 +7,7 @@ import (
 	"chequer/internal/keys"
 )
 
-func TestMatch(t *testing.T) {
+func TestMatch_finds_the_index_of_a_receiving_address(t *testing.T) {
 	t.Parallel()
 	for _, w := range wallets {
 		for index, address := range w.receive {
@@ -29,7 +29,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-func TestMatch_errors(t *testing.T) {
+func TestMatch_refuses_other_keys_and_addresses(t *testing.T) {
 	t.Parallel()
 	const (
 		zpub    = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs"

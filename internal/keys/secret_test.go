@@ -10,7 +10,7 @@ import (
 	"chequer/internal/keys"
 )
 
-func TestHoldsSecret(t *testing.T) {
+func TestHoldsSecret_finds_private_keys_and_seed_words(t *testing.T) {
 	t.Parallel()
 	const words = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about"
 	xprv := bip32[0].steps[3].private

@@ -15,7 +15,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg"
 )
 
-func TestNewTestKey(t *testing.T) {
+func TestNewTestKey_belongs_to_the_test_network(t *testing.T) {
 	t.Parallel()
 	tests := map[keys.Kind]struct{ stored, address string }{
 		keys.BTC: {"btc:p2wpkh:tpub", "tb1q"},

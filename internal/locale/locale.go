@@ -29,8 +29,8 @@ var All = sync.OnceValue(func() *Languages {
 
 // Languages is a set of languages. It is immutable and therefore safe for concurrent use.
 type Languages struct {
-	list     []*Language
-	byCode   map[string]*Language
+	list            []*Language
+	byCode          map[string]*Language
 	defaultLanguage *Language
 }
 

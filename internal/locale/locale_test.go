@@ -63,7 +63,7 @@ func TestMoment_and_TimeOfDay(t *testing.T) {
 	}
 }
 
-func TestRoundFiat(t *testing.T) {
+func TestRoundFiat_omits_trailing_zeros(t *testing.T) {
 	t.Parallel()
 	english := locale.All().Default()
 	for amount, want := range map[string]string{"250": "€250", "1250000.00": "€1,250,000", "2.5": "€2.5", "0": "€0"} {

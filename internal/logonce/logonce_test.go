@@ -8,7 +8,7 @@ import (
 	"chequer/internal/logonce"
 )
 
-func TestFailure(t *testing.T) {
+func TestFailure_is_new_when_the_error_changes(t *testing.T) {
 	t.Parallel()
 	var f logonce.Failure
 	down, full := errors.New("down"), errors.New("full")

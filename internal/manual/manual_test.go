@@ -40,7 +40,7 @@ func TestPages_are_complete(t *testing.T) {
 	for _, p := range manual.Pages() {
 		listed = append(listed, p.Slug+".md")
 		if title, _, _ := strings.Cut(p.Markdown(), "\n"); title != "# "+p.Title {
-			t.Errorf("%s begins with %q, its title is %q", p.Slug, title, p.Title)
+			t.Errorf("%s begins with %q, want its title, %q", p.Slug, title, p.Title)
 		}
 		if p.Summary == "" || strings.HasSuffix(p.Summary, ".") || strings.Contains(p.Summary, "\n") {
 			t.Errorf("summary of %s: %q", p.Slug, p.Summary)
@@ -56,7 +56,7 @@ func TestPages_are_complete(t *testing.T) {
 }
 
 // Every link of a rendered page leads to a page or section. Every link to ../ in Markdown leads to a file.
-func TestRender_links(t *testing.T) {
+func TestRender_links_to_existing_pages_and_files(t *testing.T) {
 	t.Parallel()
 	ids, links := map[string]bool{}, map[string][]string{}
 	for _, p := range manual.Pages() {
@@ -127,7 +127,7 @@ func TestRender_is_accessible(t *testing.T) {
 	}
 }
 
-func TestRender_sections(t *testing.T) {
+func TestRender_returns_the_sections_of_a_page(t *testing.T) {
 	t.Parallel()
 	p, _ := manual.Find("terminals")
 	document, _ := render(t, p)

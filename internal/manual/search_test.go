@@ -17,7 +17,7 @@ func index() *manual.Index {
 	})
 }
 
-func TestFind(t *testing.T) {
+func TestFind_matches_the_beginnings_of_words(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string][]string{
 		"retr":                      {"Retries", "Delivery", "All settings"},
@@ -46,7 +46,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestFind_excerpt(t *testing.T) {
+func TestFind_excerpt_is_short_and_marks_the_words(t *testing.T) {
 	t.Parallel()
 	hits := index().Find("retry without", 1)
 	if len(hits) != 1 {
@@ -64,7 +64,7 @@ func TestFind_excerpt(t *testing.T) {
 		t.Error(diff)
 	}
 	if !strings.HasPrefix(text, "… ") || !strings.HasSuffix(text, "without a retry.") || len(text) > 250 {
-		t.Errorf("the excerpt is %q", text)
+		t.Errorf("the excerpt is %q, want at most 250 bytes, from … to the end of the sentence", text)
 	}
 }
 

@@ -171,7 +171,7 @@ func TestEndpoints_are_not_tested_while_paused(t *testing.T) {
 	}
 }
 
-func TestEndpoint_Name(t *testing.T) {
+func TestEndpoint_Name_leaves_out_the_query(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
 		"https://shop.example/":                   "shop.example",
@@ -184,7 +184,7 @@ func TestEndpoint_Name(t *testing.T) {
 	}
 }
 
-func TestEndpoint_Wants(t *testing.T) {
+func TestEndpoint_Wants_chosen_events_or_all(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		chosen    []string

@@ -6,7 +6,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-func TestExplorers_pages(t *testing.T) {
+func TestExplorers_encode_the_text_of_an_address(t *testing.T) {
 	t.Parallel()
 	all := merchant.Explorers{{"bitcoin", "https://e.example/tx/{tx}"}, {"bitcoin", "https://e.example/?a={address}&b=1"}, {"base", "https://b.example/{tx}"}}
 	for _, tt := range []struct{ got, want string }{

@@ -11,7 +11,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-func TestKey_May(t *testing.T) {
+func TestKey_May_only_what_its_scopes_allow(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		scopes []merchant.Scope
@@ -205,7 +205,7 @@ func TestService_refuses_keys_that_break_a_rule(t *testing.T) {
 	}
 }
 
-func TestParseScopes(t *testing.T) {
+func TestParseScopes_refuses_unknown_and_missing_names(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		names string

@@ -71,7 +71,7 @@ func TestLinks_refuse_invalid_links(t *testing.T) {
 	}
 }
 
-func TestLinks_Create(t *testing.T) {
+func TestLinks_Create_makes_a_slug_and_refuses_a_used_one(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
 	links := newLinks(m)
@@ -91,7 +91,7 @@ func TestLinks_Create(t *testing.T) {
 	}
 }
 
-func TestLinks_Find(t *testing.T) {
+func TestLinks_Find_reads_only_valid_slugs(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
 	m.links["coffee"] = merchant.Link{Slug: "coffee"}
@@ -109,13 +109,13 @@ func TestLinks_Find(t *testing.T) {
 	}
 }
 
-func TestLink_Ended(t *testing.T) {
+func TestLink_Ended_begins_at_the_end_time(t *testing.T) {
 	t.Parallel()
 	for ends, want := range map[time.Time]bool{
 		{}: false, noon.Add(time.Millisecond): false, noon: true, noon.Add(-time.Hour): true,
 	} {
 		if got := (merchant.Link{EndsAt: ends}).Ended(noon); got != want {
-			t.Errorf("link that ends at %s has ended = %v at %s", ends, got, noon)
+			t.Errorf("link that ends at %s has ended = %v at %s, want %v", ends, got, noon, want)
 		}
 	}
 }

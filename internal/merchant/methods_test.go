@@ -7,7 +7,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-func TestNewMethods(t *testing.T) {
+func TestNewMethods_refuses_malformed_and_repeated_codes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		codes []string

@@ -7,7 +7,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-func TestCreatePluginKey(t *testing.T) {
+func TestCreatePluginKey_stores_only_the_hash_of_the_token(t *testing.T) {
 	t.Parallel()
 	stored, service, _ := newKeyring()
 	woocommerce, err := merchant.FindPlugin("woocommerce")
@@ -55,7 +55,7 @@ func TestCreatePluginKey_refuses(t *testing.T) {
 }
 
 // Every plug-in has known scopes, and none of these scopes lets a plug-in settle invoices.
-func TestPlugins(t *testing.T) {
+func TestPlugins_have_known_scopes_and_settle_no_invoices(t *testing.T) {
 	t.Parallel()
 	for _, p := range merchant.Plugins {
 		for _, scope := range p.Scopes {

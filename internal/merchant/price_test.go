@@ -8,7 +8,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-func TestParseAmount(t *testing.T) {
+func TestParseAmount_accepts_digits_with_at_most_one_dot(t *testing.T) {
 	t.Parallel()
 	const notAmount = "must be a number, digits with at most one dot, such as 12.50"
 	for text, want := range map[string]struct{ plain, fault string }{
@@ -65,7 +65,7 @@ func FuzzParseAmount(f *testing.F) {
 	})
 }
 
-func TestPrices_Parse(t *testing.T) {
+func TestPrices_Parse_enforces_decimals_and_limits(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ plain, code, fault string }{
 		{"0.01", "EUR", ""},

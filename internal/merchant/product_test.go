@@ -67,7 +67,7 @@ func TestProducts_refuse_invalid_products(t *testing.T) {
 	}
 }
 
-func TestProducts_Create(t *testing.T) {
+func TestProducts_Create_enforces_the_limit_and_unique_slugs(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
 	products := newProducts(m)
@@ -89,7 +89,7 @@ func TestProducts_Create(t *testing.T) {
 	}
 }
 
-func TestProducts_Price(t *testing.T) {
+func TestProducts_Price_enforces_decimals_and_limits(t *testing.T) {
 	t.Parallel()
 	products := newProducts(newMemory())
 	for _, tt := range []struct{ text, code, want, fault string }{
@@ -114,7 +114,7 @@ func TestProducts_Price(t *testing.T) {
 	}
 }
 
-func TestProducts_ForSale(t *testing.T) {
+func TestProducts_ForSale_hides_inactive_and_unsellable_products(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
 	hidden, foreign := coffee(), coffee()
@@ -130,7 +130,7 @@ func TestProducts_ForSale(t *testing.T) {
 	}
 }
 
-func TestProducts_MaxQuantity(t *testing.T) {
+func TestProducts_MaxQuantity_keeps_the_amount_below_the_limit(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		price   string
@@ -154,7 +154,7 @@ func TestProducts_MaxQuantity(t *testing.T) {
 	}
 }
 
-func TestProducts_CheckOrder(t *testing.T) {
+func TestProducts_CheckOrder_enforces_quantity_and_requirements(t *testing.T) {
 	t.Parallel()
 	const no, optional, required = merchant.AskNo, merchant.AskOptional, merchant.AskRequired
 	for name, tt := range map[string]struct {

@@ -8,7 +8,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-func TestParseReturnURL(t *testing.T) {
+func TestParseReturnURL_requires_an_absolute_https_address(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                                  "",

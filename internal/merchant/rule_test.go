@@ -7,7 +7,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-func TestRules(t *testing.T) {
+func TestRules_name_the_fault_of_a_text(t *testing.T) {
 	t.Parallel()
 	text := func(s string) error { return merchant.CheckText(s, 4) }
 	line := func(s string) error { return merchant.CheckLine(s, 4) }
@@ -53,7 +53,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-func TestCheckWhole(t *testing.T) {
+func TestCheckWhole_enforces_both_limits(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{0: false, 1: true, 9: true, 10: false, -1: false} {
 		if err := merchant.CheckWhole(n, 1, 9); (err == nil) != want {

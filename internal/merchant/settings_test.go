@@ -78,7 +78,7 @@ func TestOverrides_Effective_has_the_defaults(t *testing.T) {
 const entryFault = "explorers must have entries such as bitcoin=https://explorer.example/tx/{tx}; "
 
 // A value that is not valid is refused with the name of its setting, and the default is no choice.
-func TestChoices_With(t *testing.T) {
+func TestChoices_With_refuses_invalid_values_by_name(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  merchant.SettingName
@@ -136,7 +136,7 @@ func TestChoices_With(t *testing.T) {
 	}
 }
 
-func TestPaymentSettings_Relaxes(t *testing.T) {
+func TestPaymentSettings_Relaxes_reports_looser_rules_only(t *testing.T) {
 	t.Parallel()
 	type choices = merchant.Choices
 	for name, tt := range map[string]struct {

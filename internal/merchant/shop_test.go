@@ -84,7 +84,7 @@ func isField(err error, field string) bool {
 	return ok && refused.Field == field
 }
 
-func TestChoose(t *testing.T) {
+func TestChoose_finds_a_shop_by_ID_or_name(t *testing.T) {
 	t.Parallel()
 	nord, cafe := merchant.Merchant{ID: "m_first", Name: "Nord"}, merchant.Merchant{ID: "m_cafe", Name: "Café"}
 	swapped := merchant.Merchant{ID: "m_swapped", Name: "m_first"}

@@ -8,7 +8,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-func TestTerminals(t *testing.T) {
+func TestTerminals_are_found_by_their_secret(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
 	terminals := merchant.NewTerminals(merchant.TerminalsConfig{Storage: m, Prices: prices, Now: now, Token: tokens()})

@@ -13,7 +13,7 @@ import (
 )
 
 // An amount of any size is written in plain digits. See CASES.md, C11.
-func TestAmountString(t *testing.T) {
+func TestAmountString_has_plain_digits(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		units    int64
@@ -48,7 +48,7 @@ func TestAmountString(t *testing.T) {
 	}
 }
 
-func TestAmount_arithmetic(t *testing.T) {
+func TestAmount_arithmetic_is_exact(t *testing.T) {
 	t.Parallel()
 	eur := func(text string) money.Amount { return money.MustParse(text, money.EUR) }
 	if got, want := eur("0.1").Add(eur("0.2")), eur("0.30"); !got.Equal(want) {
@@ -85,7 +85,7 @@ func TestAmount_arithmetic(t *testing.T) {
 	}
 }
 
-func TestAmountScale(t *testing.T) {
+func TestAmountScale_rounds_up(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		amount   string
@@ -116,7 +116,7 @@ func TestAmountScale(t *testing.T) {
 	}
 }
 
-func TestRound(t *testing.T) {
+func TestRound_up_and_down_returns_whole_cents(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		num, den int64
@@ -194,7 +194,7 @@ func TestAmountString_agrees_with_the_library(t *testing.T) {
 	}
 }
 
-func TestRoundHalfUp(t *testing.T) {
+func TestRoundHalfUp_returns_the_nearest_unit(t *testing.T) {
 	t.Parallel()
 	yen := money.Currency{Code: "JPY"}
 	for text, want := range map[string]string{

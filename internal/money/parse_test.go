@@ -14,7 +14,7 @@ import (
 
 var usdc = money.Currency{Code: "USDC", Decimals: 6}
 
-func TestParse(t *testing.T) {
+func TestParse_reads_amounts_without_loss(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		text     string

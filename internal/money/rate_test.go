@@ -10,7 +10,7 @@ import (
 	"chequer/internal/money"
 )
 
-func TestParseRate(t *testing.T) {
+func TestParseRate_rounds_once_to_eight_digits(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ text, want string }{
 		"few digits":                       {"86420", "86420"},
@@ -53,7 +53,7 @@ func TestParseRate(t *testing.T) {
 	}
 }
 
-func TestRateConvert(t *testing.T) {
+func TestRateConvert_rounds_up_to_at_most_eight_decimals(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		fiat, price string

@@ -12,7 +12,7 @@ import (
 	"chequer/internal/networks"
 )
 
-func TestChoicesOf(t *testing.T) {
+func TestChoicesOf_names_settings_that_add_payment_methods(t *testing.T) {
 	t.Parallel()
 	public := []string{
 		"CHEQUER_ARBITRUM_RPC=public gives USDC-ARBITRUM", "CHEQUER_OPTIMISM_RPC=public gives USDC-OPTIMISM",
@@ -52,7 +52,7 @@ func TestChoicesOf(t *testing.T) {
 				got = append(got, fmt.Sprintf("%s=%s gives %s", choice.Setting, choice.Value, strings.Join(choice.Codes, ", ")))
 				namesAddresses := strings.Contains(choice.Cost, "your addresses")
 				if want := bool(c.EVM.AddressQueries) || choice.Setting == "CHEQUER_EVM_ADDRESS_QUERIES"; namesAddresses != want {
-					t.Errorf("%s: the cost is %q", choice.Setting, choice.Cost)
+					t.Errorf("%s: the cost is %q, want the merchant's addresses in it: %t", choice.Setting, choice.Cost, want)
 				}
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

@@ -12,7 +12,7 @@ import (
 	"chequer/internal/networks"
 )
 
-func TestMethodsOf(t *testing.T) {
+func TestMethodsOf_says_why_a_method_is_off(t *testing.T) {
 	t.Parallel()
 	const euro = "CHEQUER_EVM_TOKENS=base:EURE:0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430:6:EURC"
 	for name, test := range map[string]struct {

@@ -62,7 +62,7 @@ func (p *pushServer) messages() []string {
 	return append([]string(nil), p.got...)
 }
 
-func TestPush(t *testing.T) {
+func TestPush_retries_only_temporary_failures(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		storagetest.Exec(t, f.url, "UPDATE merchants SET name = $1 WHERE id = 'shop'", "Ateljé\r\nX-Priority: 5")
 		p := newPushServer(t)

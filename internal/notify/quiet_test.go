@@ -12,7 +12,7 @@ import (
 	"chequer/internal/notify"
 )
 
-func TestQuiet_end(t *testing.T) {
+func TestQuiet_hours_end_in_the_time_zone(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, from, to, zone, at, want string
@@ -206,11 +206,11 @@ func TestSettings_without_a_zone_follow_the_shop(t *testing.T) {
 			return set.Location().String()
 		}
 		if got := zone(); got != "Pacific/Auckland" {
-			t.Errorf("the zone is %s", got)
+			t.Errorf("the zone is %s, want Pacific/Auckland", got)
 		}
 		f.must(f.service.SetTimes(t.Context(), f.owner, notify.Times{Zone: "Asia/Kathmandu"}))
 		if got := zone(); got != "Asia/Kathmandu" {
-			t.Errorf("the chosen zone is %s", got)
+			t.Errorf("the chosen zone is %s, want Asia/Kathmandu", got)
 		}
 	})
 }

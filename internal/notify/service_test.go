@@ -12,7 +12,7 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-func TestSetDestinations(t *testing.T) {
+func TestSetDestinations_refuses_wrong_addresses_and_keeps_tokens_secret(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		for _, test := range []struct {
@@ -76,7 +76,7 @@ func TestSettings_cannot_be_exchanged(t *testing.T) {
 	})
 }
 
-func TestSetTimes(t *testing.T) {
+func TestSetTimes_requires_a_known_zone_and_both_times(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		for _, test := range []struct {
 			set   notify.Times
@@ -130,7 +130,7 @@ func TestSendTest_is_limited(t *testing.T) {
 	})
 }
 
-func TestDeleteMessages(t *testing.T) {
+func TestDeleteMessages_keeps_pending_messages(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.choose("shop", byMail(notify.Sold)...)
 		f.pay("inv1", "shop", "1047")

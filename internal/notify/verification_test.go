@@ -50,7 +50,7 @@ func (f *fixture) wantRefused(what string, a account.Account, token string) {
 }
 
 // An address receives nothing but its link until the account has confirmed it.
-func TestVerify(t *testing.T) {
+func TestVerify_is_required_before_other_messages(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		f.must(f.service.SetTimes(ctx, f.owner, notify.Times{QuietFrom: "00:00", QuietTo: "23:59"})) // a link does not wait
@@ -86,7 +86,7 @@ func TestVerify(t *testing.T) {
 		f.run()
 		f.minute()
 		if got := f.letters(); len(got) != 2 || !strings.Contains(got[1], "1048") {
-			t.Errorf("the messages are %q", got)
+			t.Errorf("the messages are %q, want a second one about order 1048", got)
 		}
 	})
 }
@@ -102,7 +102,7 @@ func TestVerify_keeps_the_former_address(t *testing.T) {
 		f.run()
 		f.minute()
 		if got := f.mail.Messages(); len(got) != 2 || got[1].To != email {
-			t.Errorf("the messages are %+v", got)
+			t.Errorf("the messages are %+v, want two, the second to %s", got, email)
 		}
 		f.clock.Advance(time.Minute)
 		f.must(f.service.SendLink(ctx, f.owner))
@@ -194,7 +194,7 @@ func (f *fixture) pending() notify.Unconfirmed {
 	set, err := f.service.Settings(f.t.Context(), f.owner.ID)
 	f.must(err)
 	if set.Pending.Email != "bad@nord.example" {
-		f.t.Errorf("the pending address is %q", set.Pending.Email)
+		f.t.Errorf("the pending address is %q, want bad@nord.example", set.Pending.Email)
 	}
 	return set.Pending
 }

@@ -309,7 +309,7 @@ func TestSign_refuses_values_that_cannot_be_written(t *testing.T) {
 	}
 }
 
-func TestFind(t *testing.T) {
+func TestFind_matches_only_methods_of_the_statement(t *testing.T) {
 	t.Parallel()
 	const other = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 	tests := map[string]struct {

@@ -8,7 +8,7 @@ import (
 	"chequer/internal/rates"
 )
 
-func TestFixed(t *testing.T) {
+func TestFixed_derives_rates_through_euro_and_dollar(t *testing.T) {
 	t.Parallel()
 	fixed, err := rates.ParseFixed("BTC-EUR=86420.00, ETH-USD=2862.108,EUR-USD=1.08,EUR-CHF=0.9312345,EUR-JPY=163.05", "fixed")
 	if err != nil {

@@ -25,7 +25,7 @@ func quotation(source, prices string, age time.Duration) rates.Quotation {
 	return rates.Quotation{Source: source, Ticker: ticker, ReceivedAt: recordedAt.Add(-age)}
 }
 
-func TestEvaluate(t *testing.T) {
+func TestEvaluate_uses_the_median_of_agreeing_quotations(t *testing.T) {
 	t.Parallel()
 	type evaluation struct {
 		Price   string

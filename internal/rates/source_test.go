@@ -17,7 +17,7 @@ import (
 	"chequer/internal/rates"
 )
 
-func TestExchanges(t *testing.T) {
+func TestExchanges_parse_their_recorded_responses(t *testing.T) {
 	t.Parallel()
 	traded := time.Date(2026, 11, 27, 20, 14, 58, 120345000, time.UTC)
 	for name, want := range map[string][]rates.Ticker{

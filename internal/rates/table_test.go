@@ -14,7 +14,7 @@ import (
 	"chequer/internal/rates"
 )
 
-func TestRate(t *testing.T) {
+func TestRate_derives_prices_through_euro_and_dollar(t *testing.T) {
 	t.Parallel()
 	euroDollar := []string{"EUR-USD", "1.08"}
 	for _, tt := range []struct {
@@ -57,7 +57,7 @@ func TestRate(t *testing.T) {
 		{"a euro token below the floor", append([]string{"EURC-EUR", "0.9799"}, euroDollar...), nil, "EURC", eurc, money.EUR, "none"},
 		{"below the floor through the dollar", append([]string{"EURC-USD", "1.05"}, euroDollar...), nil, "EURC", eurc, money.USD, "none"},
 		{"a euro token without a market", euroDollar, nil, "EURC", eurc, money.EUR, "none"},
-		{"an unknnative coin", euroDollar, nil, "DOGE", money.Currency{Code: "DOGE", Decimals: 8}, money.EUR, "none"},
+		{"an unknown coin", euroDollar, nil, "DOGE", money.Currency{Code: "DOGE", Decimals: 8}, money.EUR, "none"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +79,7 @@ func TestRate(t *testing.T) {
 					t.Errorf("a rate of %v in %v", rate.Coin(), rate.Fiat())
 				}
 			} else if !errors.Is(err, rates.ErrUnknown) {
-				t.Errorf("error is %v", err)
+				t.Errorf("error is %v, want %v", err, rates.ErrUnknown)
 			}
 			if got != tt.want {
 				t.Errorf("got %s, want %s (%v)", got, tt.want, err)

@@ -51,7 +51,7 @@ func newKey(t *testing.T, kind keys.Kind) keys.Key {
 }
 
 // The sums of random transfers to random keys, of which some had several wallets, and some are of no wallet.
-func TestCompute(t *testing.T) {
+func TestCompute_sums_the_transfers_of_each_key(t *testing.T) {
 	t.Parallel()
 	random := mathrand.New(mathrand.NewPCG(1, 2))
 	for range 20 {
@@ -104,7 +104,7 @@ func TestCompute(t *testing.T) {
 }
 
 // A reader gets the first sums after a short time, and later ones without any.
-func TestService(t *testing.T) {
+func TestService_returns_sums_while_others_are_computed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		key := newKey(t, keys.BTC)
@@ -116,7 +116,7 @@ func TestService(t *testing.T) {
 		s := &shop{wallets: []merchant.Wallet{{ID: "a", Key: key.String(), Counter: "counter"}}, transfers: []received.Transfer{transfer}}
 		service := received.NewService(s, time.Now, slog.New(slog.DiscardHandler))
 		if sums := service.Sums(t.Context(), "shop"); !sums.At.IsZero() {
-			t.Errorf("the sums before the computation are %+v", sums)
+			t.Errorf("the sums before the computation are %+v, want none", sums)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)

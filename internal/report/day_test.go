@@ -18,7 +18,7 @@ func location(t *testing.T, name string) *time.Location {
 	return l
 }
 
-func TestDayOf(t *testing.T) {
+func TestDayOf_follows_the_time_zone(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ at, zone, want string }{
 		{"1970-01-01T00:00:00Z", "UTC", "1970-01-01"},
@@ -47,7 +47,7 @@ func TestDayOf(t *testing.T) {
 }
 
 // Days on which the clock is set have another length.
-func TestDay_Start(t *testing.T) {
+func TestDay_Start_follows_changes_of_the_clock(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		zone, day, start string

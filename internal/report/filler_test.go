@@ -27,7 +27,7 @@ func (i *idleFill) DaySumsRestarted() <-chan struct{} { return i.hints }
 func (i *idleFill) FillDaySums(context.Context, string) (bool, error) { return true, nil }
 
 // A Filler asks at its interval, and at once after a hint.
-func TestFiller_Run(t *testing.T) {
+func TestFiller_asks_at_its_interval_and_after_a_hint(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		storage := &idleFill{hints: make(chan struct{}, 1)}

@@ -10,7 +10,7 @@ import (
 
 var today = report.DayOf(time.Date(2026, 11, 29, 10, 0, 0, 0, time.UTC), time.UTC)
 
-func TestParsePeriod(t *testing.T) {
+func TestParsePeriod_returns_the_period_and_its_predecessor(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, first, last, previousFirst, previousLast string }{
 		{"2026-11-28", "2026-11-28", "2026-11-28", "2026-11-27", "2026-11-27"},
@@ -40,7 +40,7 @@ func TestParsePeriod(t *testing.T) {
 	}
 }
 
-func TestNewPeriod(t *testing.T) {
+func TestNewPeriod_has_1_to_366_days(t *testing.T) {
 	t.Parallel()
 	first := today
 	for days, want := range map[report.Day]error{0: nil, 365: nil, 366: report.ErrTooLong, -1: report.ErrReversed} {

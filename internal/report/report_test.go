@@ -44,7 +44,7 @@ func daySum(day report.Day, count, received int64, c money.Currency, asset strin
 	}
 }
 
-func TestReport(t *testing.T) {
+func TestReport_groups_the_sums_of_a_period(t *testing.T) {
 	t.Parallel()
 	dollar, _ := money.Fiat("USD")
 	tips, soap := invoice.Origin{Kind: invoice.FromLink, ID: "tips"}, invoice.Origin{Kind: invoice.FromProduct, ID: "soap"}

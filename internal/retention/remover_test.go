@@ -43,7 +43,7 @@ func (r *runs) RemovePersonalData(_ context.Context, merchantID string, now time
 }
 
 // A Remover pauses between the transactions of a run, and continues with the next shop if a run fails.
-func TestRemover_Run(t *testing.T) {
+func TestRemover_pauses_and_continues_after_an_error(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -339,7 +339,7 @@ func TestWorker_never_sells_more_than_was_paid(t *testing.T) {
 	}
 	for _, name := range []string{"kraken", "bitstamp"} {
 		for seed := range runs {
-			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
+			t.Run(fmt.Sprint(name, " with seed ", seed), func(t *testing.T) {
 				t.Parallel()
 				url := storagetest.File(t)
 				synctest.Test(t, func(t *testing.T) {

@@ -80,7 +80,7 @@ func TestOpen_refuses(t *testing.T) {
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestCheck_accepts_only_the_MAC_of_the_same_fields(t *testing.T) {
 	t.Parallel()
 	box := newBox(t, 1)
 	mac := box.MAC("wallet", "ab", "c")

@@ -24,7 +24,7 @@ func TestActor_is_the_key_of_a_call(t *testing.T) {
 		f.merchants.keys[k.Key] = k
 		body := `{"line":"by ` + id + `"}`
 		if response := f.send(themeCall("PUT", id, body)); response.StatusCode != http.StatusOK {
-			t.Fatalf("%s: status %d: %s", id, response.StatusCode, read(t, response))
+			t.Fatalf("%s: status %d, want 200: %s", id, response.StatusCode, read(t, response))
 		}
 		entries, err := s.AuditLog(t.Context(), 0, 1)
 		if err != nil || len(entries) != 1 || entries[0].Change.Action != "theme.changed" || entries[0].Change.After["line"] != "by "+id {

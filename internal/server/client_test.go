@@ -14,8 +14,9 @@ import (
 	"chequer/internal/client"
 )
 
-// TestClient calls the server through the project's client, in process and over HTTP.
-func TestClient(t *testing.T) {
+// TestClient_creates_reads_and_changes_an_invoice calls the server through the project's client, in
+// process and over HTTP.
+func TestClient_creates_reads_and_changes_an_invoice(t *testing.T) {
 	t.Parallel()
 	transports := map[string]func(*testing.T, http.Handler) (base string, transport http.RoundTripper){
 		"in process": func(_ *testing.T, h http.Handler) (string, http.RoundTripper) {

@@ -169,9 +169,8 @@ func checkMembers(object map[string]json.RawMessage, names ...string) error {
 	return nil
 }
 
-// TestClients checks that each public client creates an invoice, reads its status in every state, and
-// recognises an error.
-func TestClients(t *testing.T) {
+// Each public client creates an invoice, reads its status in every state, and recognises an error.
+func TestClients_create_and_read_invoices(t *testing.T) {
 	t.Parallel()
 	for name, c := range familyClients() {
 		t.Run(name, func(t *testing.T) {

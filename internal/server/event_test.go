@@ -22,7 +22,7 @@ func decode(t *testing.T, body string, target any) {
 	}
 }
 
-func TestEvent_golden(t *testing.T) {
+func TestEvent_golden_is_unchanged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	id := f.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR","order_id":"1042","disable_convert":true}`)

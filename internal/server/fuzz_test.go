@@ -97,7 +97,7 @@ func FuzzCreate_amount(f *testing.F) {
 			t.Fatalf("%s is not in plain digits", price)
 		}
 		if !strings.ContainsAny(literal, `,:`) && !sameNumber(strings.Trim(strings.TrimSpace(literal), `"`), price) {
-			t.Fatalf("%s was priced at %s", literal, price)
+			t.Fatalf("%s was priced at %s, want the same number", literal, price)
 		}
 	})
 }

@@ -68,7 +68,7 @@ func (f *fixture) readLink(t *testing.T, query string) (l api.CheckoutLink) {
 }
 
 // Every answer about links.
-func TestGolden_links(t *testing.T) {
+func TestGolden_link_responses_are_unchanged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.useStorage()

@@ -30,7 +30,7 @@ func (f *fixture) summaries(t *testing.T, query string) []api.Summary {
 	return list.Summaries
 }
 
-func TestList_summaries(t *testing.T) {
+func TestList_summaries_have_the_facts_of_their_invoices(t *testing.T) {
 	t.Parallel()
 	now := noon
 	f := newFixture(t, func() time.Time { return now })
@@ -76,7 +76,7 @@ func TestList_summaries_are_short(t *testing.T) {
 	}
 }
 
-func TestList_filters(t *testing.T) {
+func TestList_filters_are_the_same_for_every_view(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	a := f.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR","order_id":"1042","metadata":{"order_reference":"table 7"}}`)
@@ -164,7 +164,7 @@ func TestList_refuses(t *testing.T) {
 			}
 			message := checkRefused(t, f.send(listCall(path+query)), 400, "invalid_"+name)
 			if !strings.HasPrefix(message, name) {
-				t.Errorf("%s: message %q does not begin with %s", query, message, name)
+				t.Errorf("%s: message %q, want it to begin with %s", query, message, name)
 			}
 		}
 	}

@@ -59,7 +59,7 @@ func TestSignedLink_of_an_order_that_was_paid_late_leads_to_its_receipt(t *testi
 	}
 	f.send(message{method: "POST", target: "/api/v2/test/invoices/" + first + "/simulate", key: "all", signRequest: true, body: `{"action":"` + api.SimulateConfirm + `"}`})
 	if got := f.resource(t, first).Status; got != api.StatusPaid {
-		t.Fatalf("the first invoice is %s", got)
+		t.Fatalf("the first invoice is %s, want %s", got, api.StatusPaid)
 	}
 	if got := f.readLink(t, link).ForeignID; got != first {
 		t.Errorf("the order is paid by invoice %s, but its link leads to %q", first, got)

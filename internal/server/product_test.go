@@ -42,7 +42,7 @@ func (f *fixture) orderInvoice(t *testing.T, token, body string) string {
 }
 
 // Every answer about products.
-func TestGolden_products(t *testing.T) {
+func TestGolden_product_responses_are_unchanged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.useStorage()

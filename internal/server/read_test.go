@@ -138,7 +138,7 @@ func TestResource_names_networks_that_are_behind(t *testing.T) {
 	}
 }
 
-func TestResource_golden(t *testing.T) {
+func TestResource_golden_is_unchanged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	id := f.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR","payment_methods":["BTC","EURC-BASE"]}`)

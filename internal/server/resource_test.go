@@ -20,7 +20,7 @@ import (
 )
 
 // Every answer of the invoice resource to a decision.
-func TestGolden_decisions(t *testing.T) {
+func TestGolden_decision_responses_are_unchanged(t *testing.T) {
 	t.Parallel()
 	now := noon
 	f := newFixture(t, func() time.Time { return now })
@@ -171,7 +171,7 @@ func TestList_has_each_invoice_once(t *testing.T) {
 	}
 }
 
-func TestList_searches(t *testing.T) {
+func TestList_finds_invoices_of_the_mode_by_query(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	a := f.create(t, "all", `{"amount":1,"fiat_currency":"EUR","order_id":"a&b"}`)
@@ -216,7 +216,7 @@ func TestList_searches(t *testing.T) {
 
 // A cell never begins a formula, money is in plain decimals, and the export contains the requested
 // invoices.
-func TestExport_CSV(t *testing.T) {
+func TestExport_CSV_has_no_formulas(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	formulas := []string{"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "a,\"b\"\nc", "plain", "'=1"}

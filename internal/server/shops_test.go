@@ -278,7 +278,7 @@ func TestTheme_belongs_to_one_shop(t *testing.T) {
 		}
 	}
 	if got := f.readTheme(t, themeCall("GET", "all", "")); got.Accent != "#e8573a" {
-		t.Errorf("the theme of the shop is %+v", got)
+		t.Errorf("the theme of the shop is %+v, want the accent #e8573a", got)
 	}
 	page := message{method: "GET", target: "/api/v2/looks/" + red.Hash(), key: "page", signRequest: true}
 	if got := f.readTheme(t, page); got.Accent != red.Accent {

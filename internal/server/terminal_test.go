@@ -37,7 +37,7 @@ func (f *fixture) listTerminals(t *testing.T, key string) (list api.TerminalList
 	return list
 }
 
-func TestTerminals(t *testing.T) {
+func TestTerminals_are_created_listed_and_removed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.useStorage()

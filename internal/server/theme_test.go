@@ -36,7 +36,7 @@ func (f *fixture) readTheme(t *testing.T, m message) (got api.Theme) {
 }
 
 // Every answer about themes.
-func TestGolden_themes(t *testing.T) {
+func TestGolden_theme_responses_are_unchanged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.useStorage()
@@ -75,7 +75,7 @@ func TestInvoice_names_the_theme_of_its_merchant(t *testing.T) {
 	themeHash := func() string {
 		response := f.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "page", signRequest: true})
 		if response.StatusCode != http.StatusOK {
-			t.Fatalf("status %d: %s", response.StatusCode, read(t, response))
+			t.Fatalf("status %d, want 200: %s", response.StatusCode, read(t, response))
 		}
 		return response.Header.Get(api.HeaderTheme)
 	}

@@ -17,7 +17,7 @@ const (
 	sampleSignature = "03c25fcf7cd35e7d995e402cd5d51edd72d48e1471e865907967809a0c189ba55b90815f20e2bb10f82c7a9e9d865546fda58989c2ae9e8e2ff7bc29195fa1ec"
 )
 
-func TestSign(t *testing.T) {
+func TestSign_returns_the_HMAC_SHA512_of_the_bytes(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		secret, message, want string
@@ -88,7 +88,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-func TestVerify(t *testing.T) {
+func TestVerify_accepts_only_the_complete_signature(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		secret, message, signature string
@@ -118,7 +118,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-func TestVerifyBody(t *testing.T) {
+func TestVerifyBody_accepts_spaces_added_to_compact_JSON(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		signed, sent string

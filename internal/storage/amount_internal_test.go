@@ -8,7 +8,7 @@ import (
 )
 
 // Both ways to parse an amount have the same result.
-func TestParseAmount(t *testing.T) {
+func TestParseAmount_matches_rational_arithmetic(t *testing.T) {
 	t.Parallel()
 	for _, c := range []money.Currency{{Code: "JPY"}, money.EUR, money.BTC, money.ETH} {
 		for _, text := range []string{

@@ -38,7 +38,7 @@ func newAssignment(terminalID, accountID string) merchant.Assignment {
 	return merchant.Assignment{MerchantID: "shop", TerminalID: terminalID, AccountID: accountID, Secret: "secret of " + terminalID + accountID, CreatedAt: noon}
 }
 
-func TestAssignments(t *testing.T) {
+func TestAssignments_end_with_the_role_account_or_terminal(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx := t.Context()
 		bar := merchant.Terminal{ID: "bar", MerchantID: "shop", Mode: merchant.Live, Name: "Bar", Currency: "EUR", CreatedAt: noon}

@@ -266,7 +266,7 @@ func payInFull(t testing.TB, s *storage.Storage, created *invoice.Invoice) {
 		inv.State = inv.Evaluate()
 		inv.Events = []invoice.Event{newEvent(inv.ID, invoice.EventPaid, 2)}
 		if inv.State.Status != invoice.Paid {
-			return fmt.Errorf("the invoice is %s", inv.State.Status)
+			return fmt.Errorf("the invoice is %s, want %s", inv.State.Status, invoice.Paid)
 		}
 		inv.State.NextCheck = time.Time{}
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // DaySumsDiffer finds sums that are wrong although the totals are right: of another day, asset or source.
-func TestDaySumsDiffer(t *testing.T) {
+func TestDaySumsDiffer_finds_wrong_sums_with_right_totals(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		for i := range 6 {
 			id := fmt.Sprint("i", i)

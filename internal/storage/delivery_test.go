@@ -269,7 +269,7 @@ func TestResend_schedules_events_again(t *testing.T) {
 }
 
 // A retry makes the pending deliveries due in their order, and does not touch one that is being sent.
-func TestRetryPending(t *testing.T) {
+func TestRetryPending_makes_pending_deliveries_due_in_order(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		e, other := newEndpoint("e", "invoice.created"), newEndpoint("f", "invoice.created")
 		addEndpoints(t, s, e, other)

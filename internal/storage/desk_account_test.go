@@ -430,7 +430,7 @@ func TestRecord_is_part_of_the_transaction(t *testing.T) {
 }
 
 // The preferences of an account are read back, and cannot be changed or removed in the database.
-func TestAccount_preferences(t *testing.T) {
+func TestAccount_preferences_are_read_back_and_protected(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx := t.Context()
 		want := account.Preferences{NoShortcuts: true, NoticesSeen: map[string]int64{"shop": 7}}
@@ -459,7 +459,7 @@ func TestAccount_preferences(t *testing.T) {
 }
 
 // The entries about the security of a shop are found among entries about other changes and other shops.
-func TestSecurityEntries(t *testing.T) {
+func TestSecurityEntries_leave_out_other_changes_and_shops(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
 		for _, c := range []audit.Change{

@@ -86,7 +86,7 @@ func TestLink_is_read_changed_and_removed(t *testing.T) {
 
 // A removed link is absent until it is restored, with its uses. It is deleted when its slug is used again, and when a link
 // is removed after the time for which it is kept.
-func TestRestoreLink(t *testing.T) {
+func TestRestoreLink_returns_a_removed_link_with_its_uses(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
 		must := func(err error) {

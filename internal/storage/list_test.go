@@ -55,7 +55,7 @@ func TestInvoices_of_one_millisecond_are_listed_once_each(t *testing.T) {
 	})
 }
 
-func TestInvoices_filters(t *testing.T) {
+func TestInvoices_filters_are_the_same_page_by_page(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		add := func(id, shop string, change func(*invoice.Invoice)) {
 			c := creation(id, shop)

@@ -87,7 +87,7 @@ func TestIndexes_have_no_gaps_over_restarts(t *testing.T) {
 func TestIndexes_used_after_a_copy_are_not_used_twice(t *testing.T) {
 	t.Parallel()
 	for _, createdAfter := range []int{1, 7, 8, 9, 40, 99, 100, 101, 300} { // invoices made after the copy
-		t.Run(fmt.Sprint(createdAfter), func(t *testing.T) {
+		t.Run(fmt.Sprint(createdAfter, " invoices after the copy"), func(t *testing.T) {
 			t.Parallel()
 			s := newMarkedDatabase(t, "sqlite")
 			s.allocateIndexes(5)

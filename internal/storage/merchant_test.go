@@ -276,7 +276,7 @@ func TestKey_has_a_label_and_the_time_of_its_last_use(t *testing.T) {
 	})
 }
 
-func TestChangeChoices(t *testing.T) {
+func TestChangeChoices_records_only_real_changes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		m := merchant.Merchant{ID: "chosen", Name: "Chosen", CreatedAt: noon}
 		if err := s.CreateShop(t.Context(), merchant.NewShop{Merchant: m}); err != nil {

@@ -18,7 +18,7 @@ func newNote(id string, at time.Time) casework.Note {
 	return casework.Note{ID: id, InvoiceID: "a", MerchantID: "shop", AuthorID: "acc_1", Author: "Tove", At: at, Text: "First line\nsecond line"}
 }
 
-func TestNotes(t *testing.T) {
+func TestNotes_are_changed_only_by_their_merchant(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
 		create(t, s, creation("b", "bakery"))

@@ -11,7 +11,7 @@ import (
 	"chequer/internal/storage"
 )
 
-func TestPluginData(t *testing.T) {
+func TestPluginData_is_changed_only_by_its_merchant(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
 		c := creation("a", "shop")

@@ -15,7 +15,7 @@ import (
 )
 
 // Only confirmed transfers to the live invoices of the merchant are read.
-func TestEachReceived(t *testing.T) {
+func TestEachReceived_reads_confirmed_live_transfers(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		for _, id := range []string{"a", "b"} {
 			create(t, s, creation(id, "shop"))

@@ -136,7 +136,7 @@ func removals(t *testing.T, s *storage.Storage) (all []audit.Fields) {
 	return all
 }
 
-func TestRemovePersonalData(t *testing.T) {
+func TestRemovePersonalData_removes_every_trace_of_the_shopper(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		createPersonal(t, s, "a")
 		create(t, s, creation("o", "bakery"))

@@ -59,7 +59,7 @@ func openCases(t *testing.T, s *storage.Storage, at time.Time) (ids []string) {
 }
 
 // A snoozed case is neither listed nor counted until the time is over.
-func TestSnooze(t *testing.T) {
+func TestSnooze_hides_a_case_until_it_ends(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		inv, other := newCase(t, s, "a"), newCase(t, s, "b")
 		until := noon.Add(24 * time.Hour)
@@ -160,7 +160,7 @@ func TestSnooze_ends_when_facts_change(t *testing.T) {
 }
 
 // An invoice that stops waiting for a decision is listed with the actor, until it waits again or its age is too high.
-func TestResolutions(t *testing.T) {
+func TestResolutions_name_the_actor_and_the_outcome(t *testing.T) {
 	t.Parallel()
 	for name, newURL := range engines {
 		t.Run(name, func(t *testing.T) {

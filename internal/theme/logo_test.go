@@ -151,7 +151,7 @@ func TestNewLogo_puts_white_shapes_on_a_dark_background(t *testing.T) {
 		t.Errorf("the background is %v, want %v", got, want)
 	}
 	if got := color.NRGBAModel.Convert(decoded.At(64, 24)); got != white {
-		t.Errorf("the ring is %v", got)
+		t.Errorf("the ring is %v, want %v", got, white)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"chequer/internal/theme"
 )
 
-func TestNormalize(t *testing.T) {
+func TestNormalize_writes_each_value_in_one_form(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name       string

@@ -62,7 +62,7 @@ func TestIndex_loads_known_balances_after_a_restart(t *testing.T) {
 	// fourth has a recorded rise.
 	wantAccounts(t, x, "script0 true 12 13", "script1 false", "script2 false", "script3 true 21")
 	if x.Read().Height != 20 {
-		t.Errorf("read at %+v", x.Read())
+		t.Errorf("read at %+v, want height 20", x.Read())
 	}
 }
 

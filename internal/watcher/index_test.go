@@ -79,7 +79,7 @@ func TestIndex_iteration_can_stop_early_and_be_repeated(t *testing.T) {
 	for range 2 { // repeated
 		for s := range scripts {
 			if s != "script4" {
-				t.Errorf("the first script is %s", s)
+				t.Errorf("the first script is %s, want script4", s)
 			}
 			break
 		}

@@ -27,7 +27,7 @@ func TestStep_scans_in_one_process_only(t *testing.T) {
 // Two processes whose clocks differ must not take the lease from each other.
 func TestStep_keeps_the_lease_with_any_clock_of_another_process(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Hour, -15 * time.Second, 15 * time.Second, time.Hour} {
-		t.Run(ahead.String(), func(t *testing.T) {
+		t.Run("clock ahead by "+ahead.String(), func(t *testing.T) {
 			onEachEngine(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
 				second.watcher.Now = func() time.Time { return clock.Now().Add(ahead) }
 				for range 5 {

@@ -10,7 +10,7 @@ import (
 // noon is the time at which tests with a manual clock begin.
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
-func TestSchedule(t *testing.T) {
+func TestSchedule_spreads_attempts_over_three_days(t *testing.T) {
 	t.Parallel()
 	want := []int{1, 5, 15, 30, 60, 90, 120, 180, 420, 660, 900, 1140, 1380, 1620, 1860, 2100, 2340, 2580, 2820, 3060, 3300, 3540, 3780, 4020, 4260}
 	for range 100 { // jitter is random

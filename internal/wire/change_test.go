@@ -18,7 +18,7 @@ var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
 func equalAmounts(a, b money.Amount) bool { return a.Currency() == b.Currency() && a.Cmp(b) == 0 }
 
-func TestChangeLink(t *testing.T) {
+func TestChangeLink_changes_only_the_given_fields(t *testing.T) {
 	t.Parallel()
 	link := merchant.Link{
 		Slug: "coffee", MerchantID: "shop", Mode: merchant.Live, Amount: "3.5", Currency: "EUR", Description: "Coffee", Language: "de",
@@ -65,7 +65,7 @@ func TestChangeLink(t *testing.T) {
 	}
 }
 
-func TestChangeProduct(t *testing.T) {
+func TestChangeProduct_changes_only_the_given_fields(t *testing.T) {
 	t.Parallel()
 	prices := merchant.NewPrices(nil, "1000")
 	price := merchant.NewProducts(merchant.ProductsConfig{Prices: prices}).Price

@@ -11,7 +11,7 @@ import (
 	"chequer/internal/money"
 )
 
-func TestInert(t *testing.T) {
+func TestInert_quotes_cells_that_begin_a_formula(t *testing.T) {
 	t.Parallel()
 	for cell, want := range map[string]string{
 		"":                   "",
@@ -52,7 +52,7 @@ func TestInert(t *testing.T) {
 	}
 }
 
-func TestLiteral(t *testing.T) {
+func TestLiteral_quotes_text_that_spreadsheets_would_convert(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                     "",

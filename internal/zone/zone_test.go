@@ -8,7 +8,7 @@ import (
 	"chequer/internal/zone"
 )
 
-func TestLoad(t *testing.T) {
+func TestLoad_accepts_only_names_of_known_zones(t *testing.T) {
 	t.Parallel()
 	for _, name := range zone.Names() {
 		l, err := zone.Load(name)
@@ -34,7 +34,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-func TestLabel(t *testing.T) {
+func TestLabel_has_the_offset_at_the_time(t *testing.T) {
 	t.Parallel()
 	winter := time.Date(2026, 11, 29, 10, 0, 0, 0, time.UTC)
 	summer := winter.AddDate(0, -4, 0)

@@ -49,7 +49,7 @@ func TestBuild(t *testing.T) {
 	})
 }
 
-func TestMinify(t *testing.T) {
+func TestMinify_shortens_scripts_and_style_sheets(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ extension, source, want string }{
 		"script":  {".js", "// a\n(function () { var long = f(`a  b`); g(long, long); })();", "(function(){var n=f(\"a  b\");g(n,n)})();"},

@@ -334,7 +334,7 @@ func rendered(t *testing.T, page templ.Component) *goquery.Document {
 
 // Every page has one heading, a main part and a link to it. No page has inline scripts or styles, dead links or disabled
 // controls.
-func TestPages(t *testing.T) {
+func TestPages_are_accessible_and_have_no_inline_code(t *testing.T) {
 	t.Parallel()
 	for name, page := range pages() {
 		t.Run(name, func(t *testing.T) {
@@ -416,7 +416,7 @@ func TestPages_escape(t *testing.T) {
 	}
 }
 
-func TestFrame(t *testing.T) {
+func TestFrame_has_places_search_mode_and_shops(t *testing.T) {
 	t.Parallel()
 	doc := rendered(t, desk.RefusalPage(desk.Refusal{Frame: frame(), Heading: "Heading"}))
 	for _, tt := range []struct {
@@ -445,7 +445,7 @@ func TestFrame(t *testing.T) {
 
 // The form for a passkey is hidden until the script shows it, and has the addresses that the script
 // needs.
-func TestPasskey(t *testing.T) {
+func TestPasskey_form_is_hidden_until_the_script_runs(t *testing.T) {
 	t.Parallel()
 	doc := rendered(t, pages()["join"])
 	if n := doc.Find(`form[hidden][data-passkey="/desk/options"][data-ceremony=create] input[name=offer]`).Length(); n != 1 {

@@ -9,7 +9,7 @@ import (
 )
 
 // The page lists the invoices that wait for a decision, oldest first, with the usual decision of each.
-func TestAttention(t *testing.T) {
+func TestAttention_lists_cases_oldest_first_with_their_action(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -41,7 +41,7 @@ func TestAttention(t *testing.T) {
 			t.Errorf("case %d is %q, want %q", i, got, w.heading)
 		}
 		if got, at := textOf(action), action.AttrOr("href", ""); got != w.action+" "+w.heading || at != "/desk/shop/payments/"+w.url {
-			t.Errorf("the action of %s is %q at %s", w.heading, got, at)
+			t.Errorf("the action of %s is %q at %s, want %q at %s", w.heading, got, at, w.action, w.url)
 		}
 		b.get(action.AttrOr("href", "")).want(http.StatusOK)
 	})

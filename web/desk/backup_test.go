@@ -64,7 +64,7 @@ func (b *stubBackups) folders(t *testing.T) int {
 	return len(left)
 }
 
-func TestBackup(t *testing.T) {
+func TestBackup_is_sealed_with_the_entered_passphrase(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -119,7 +119,7 @@ type brokenConnection struct{ *httptest.ResponseRecorder }
 func (brokenConnection) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 // A backup that was not sent as a whole is not the last backup.
-func TestBackup_aborted(t *testing.T) {
+func TestBackup_that_was_aborted_is_not_the_last(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -17,7 +17,7 @@ func (p page) version() string {
 	return p.find("#decide input[name=version]").AttrOr("value", "")
 }
 
-// lateSale is a sale of 80 euro whose payment came after the quote, and is confirmed.
+// lateSale returns an invoice of 80 euro whose payment was sent after the quote had ended, and is confirmed.
 func (s *testSales) lateSale(order, amount string) *invoice.Invoice {
 	s.fixture.t.Helper()
 	inv := s.sell(shop, order, "80.00")
@@ -28,7 +28,7 @@ func (s *testSales) lateSale(order, amount string) *invoice.Invoice {
 }
 
 // A manager accepts a late payment: the page states the consequences first, and the log names the manager.
-func TestDecision_accept(t *testing.T) {
+func TestDecision_accepts_a_late_payment(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
@@ -103,7 +103,7 @@ func TestDecision_risk_is_the_loss_at_receipt(t *testing.T) {
 }
 
 // A decision about facts that changed meanwhile is answered with the new facts, and changes nothing.
-func TestDecision_stale(t *testing.T) {
+func TestDecision_about_changed_facts_is_refused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -125,7 +125,7 @@ func TestDecision_stale(t *testing.T) {
 }
 
 // A short invoice is requoted, and the roles without the permission see no decision.
-func TestDecision_requote(t *testing.T) {
+func TestDecision_requotes_a_short_invoice(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -11,7 +11,7 @@ import (
 	"chequer/web/desk/health"
 )
 
-func TestHealth(t *testing.T) {
+func TestHealth_shows_networks_and_the_last_examination(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -30,7 +30,7 @@ func TestHealth(t *testing.T) {
 	b.send("/desk/shop/health/examine").wantRedirect("/desk/shop/health?done=examined")
 	got := b.get("/desk/shop/health").want(http.StatusOK, "1 finding needs attention.", "no source gives a price", "1 check passed", "accepts writes")
 	if text := textOf(got.find("main details")); text != "1 check passed storage accepts writes" {
-		t.Errorf("the closed list has %q", text)
+		t.Errorf("the closed list has %q, want the passed check of the storage", text)
 	}
 
 	b.send("/desk/shop/health/examine").wantRedirect("/desk/shop/health?done=examined")

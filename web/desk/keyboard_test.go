@@ -9,17 +9,17 @@ import (
 )
 
 // An account disables the keys, on every page and for itself only.
-func TestKeyboard(t *testing.T) {
+func TestKeyboard_shortcuts_are_disabled_per_account(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	maren, jonas := f.owner(), f.as("Jonas", account.Seller)
 	const at = "/desk/shop/account/keyboard"
 	maren.get(at).want(http.StatusOK, "g w Wallets", "g h Health", "j Next row", "Disable the keys")
 	if text := jonas.get(at).want(http.StatusOK, "/ Search", "g o Your terminals", "? This page").text(); strings.Contains(text, "Wallets") {
-		t.Errorf("the page of a seller is %q", text)
+		t.Errorf("the page of a seller has the key of the wallets: %q", text)
 	}
 	if got := maren.get("/desk/shop").attribute(".rail", "data-keys"); got != at {
-		t.Errorf("the keys of the overview are at %q", got)
+		t.Errorf("the page about the keys of the overview is %q, want %q", got, at)
 	}
 	maren.send(at, "shortcuts", "off").wantRedirect(at + "?done=shortcuts-off")
 	for _, path := range []string{"/desk/shop", "/desk/shop/wallets", at} {
@@ -36,7 +36,7 @@ func TestKeyboard(t *testing.T) {
 	maren.send(at, "shortcuts", "on").wantRedirect(at + "?done=shortcuts-on")
 	maren.get(at).want(http.StatusOK, "Disable the keys")
 	if got := strings.Join(f.actions(), "; "); !strings.HasSuffix(got, "Maren: account.shortcuts_set; Maren: account.shortcuts_set") {
-		t.Errorf("the audit log is %s", got)
+		t.Errorf("the audit log is %s, want two changes by Maren at its end", got)
 	}
 }
 

@@ -19,7 +19,7 @@ func (f *fixture) keys(shopID string) []merchant.Key {
 }
 
 // A developer creates a key: the secret is shown in the answer to the form, and on no later page.
-func TestKeys_create(t *testing.T) {
+func TestKeys_show_their_secret_once(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
@@ -99,7 +99,7 @@ func TestKeys_refused_form(t *testing.T) {
 }
 
 // A key is revoked after its consequences are shown. A key of another shop does not exist.
-func TestKeys_revoke(t *testing.T) {
+func TestKeys_are_revoked_after_their_consequences_are_shown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -139,7 +139,7 @@ func TestKeys_revoke(t *testing.T) {
 }
 
 // A new key needs a confirmed sign-in, and the form continues after it with all scopes.
-func TestKeys_confirm(t *testing.T) {
+func TestKeys_need_a_confirmed_sign_in(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.ownerByPassword()

@@ -36,7 +36,7 @@ func (f *fixture) addLink(slug string, change func(*merchant.Link)) merchant.Lin
 }
 
 // A developer creates a link with all its values, reads its address and QR code, changes it and removes it.
-func TestLinks(t *testing.T) {
+func TestLinks_are_created_changed_and_removed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
@@ -127,7 +127,7 @@ func TestLinks_refuse(t *testing.T) {
 var storedEnd = time.Date(2026, 12, 5, 18, 0, 7, 0, time.UTC)
 
 // A change and a removal of a link that was changed meanwhile are answered with the new facts.
-func TestLinks_stale(t *testing.T) {
+func TestLinks_refuse_changes_of_an_old_version(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -150,7 +150,7 @@ func TestLinks_stale(t *testing.T) {
 }
 
 // The list has the newest links first, in pages. An ended link has that state, and a link of another shop is not found.
-func TestLinks_list(t *testing.T) {
+func TestLinks_are_listed_newest_first_in_pages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -170,7 +170,7 @@ func TestLinks_list(t *testing.T) {
 		t.Errorf("the last page has %d rows, want 1 and no older page", n)
 	}
 	if text := first.text() + last.text(); strings.Contains(text, "foreign") || strings.Contains(text, "/pay/test") {
-		t.Errorf("the lists are %q", text)
+		t.Errorf("the lists have a link of another shop or of test mode: %q", text)
 	}
 	b.get("/desk/shop/links?mode=test").want(http.StatusOK, "/pay/test")
 	b.get("/desk/shop/links/foreign/edit").want(http.StatusNotFound, "Not found")
@@ -190,7 +190,7 @@ func TestLinks_list_after_a_removed_link(t *testing.T) {
 	f.must(f.links.Remove(t.Context(), shop, merchant.Live, "l-02"))
 	page := b.get(older)
 	if got := textOf(page.find(".rows tbody tr")); page.find(".rows tbody tr").Length() != 2 || !strings.Contains(got, "/pay/l-01") || !strings.Contains(got, "/pay/l-00") {
-		t.Errorf("the second page has %q", got)
+		t.Errorf("the second page has %q, want the two oldest links", got)
 	}
 	b.get("/desk/shop/links?after=l-02").want(http.StatusOK, "50 links, newest first")
 }
@@ -244,7 +244,7 @@ func TestLinks_removal_is_undone(t *testing.T) {
 	f.checkLink(link)
 	b.send(at+"/restore", undo...).want(http.StatusConflict, "cannot be restored any more")
 	if got := strings.Join(f.actions(), "; "); !strings.Contains(got, "Maren: link.removed; Maren: link.restored") {
-		t.Errorf("the audit log is %s", got)
+		t.Errorf("the audit log is %s, want the removal and the restoration by Maren in it", got)
 	}
 	f.must(f.links.Remove(t.Context(), shop, merchant.Live, "coffee"))
 	f.clock.Advance(30*24*time.Hour + time.Millisecond)

@@ -9,7 +9,7 @@ import (
 )
 
 // A note is shown to the team with its author, and removed by the author or an owner only.
-func TestNotes(t *testing.T) {
+func TestNotes_are_shown_to_the_team(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	owner := f.owner()
@@ -43,7 +43,7 @@ func TestNotes(t *testing.T) {
 }
 
 // A refused note keeps its text. The notes of another shop are not found.
-func TestNotes_refused(t *testing.T) {
+func TestNotes_are_refused_with_their_text_kept(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -58,7 +58,7 @@ func TestNotes_refused(t *testing.T) {
 	} {
 		page := b.send(at, "note", text).want(http.StatusUnprocessableEntity, want)
 		if got := page.find("#note").Text(); strings.TrimSpace(text) != "" && len(got) < 3 {
-			t.Errorf("the field after %q has %q", text, got)
+			t.Errorf("the field after %q has %q, want the entered text", text, got)
 		}
 	}
 	b.send(at, "note", strings.Repeat("å", 2000)).wantRedirect("/desk/shop/payments/" + inv.ID + "?done=note-added")

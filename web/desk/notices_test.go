@@ -21,7 +21,7 @@ func (b *browser) notices() (all []string) {
 }
 
 // Every owner sees the changes of wallets, owners and sign-in methods of the last 7 days, until the owner dismisses them.
-func TestNotices(t *testing.T) {
+func TestNotices_are_shown_to_owners_until_dismissed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	maren := f.owner()
@@ -71,11 +71,11 @@ func TestNotices(t *testing.T) {
 	tove.send("/desk/shop/notices/dismiss", "newest", newest).wantRedirect("/desk/shop")
 	maren.send("/desk/shop/notices/dismiss", "newest", "x").wantRedirect("/desk/shop")
 	if got := f.actions(); len(got) != before || !strings.Contains(strings.Join(got, "\n"), "Maren: account.notices_dismissed") {
-		t.Errorf("the audit log is %q", got)
+		t.Errorf("the audit log is %q, want the dismissal by Maren and %d entries", got, before)
 	}
 	f.clock.Advance(time.Since(f.clock.Now()) + 7*24*time.Hour + time.Minute) // the storage has the clock of the system
 	if got := f.as("Ida", account.Owner).notices(); len(got) > 0 {
-		t.Errorf("after 7 days the notices are %q", got)
+		t.Errorf("after 7 days the notices are %q, want none", got)
 	}
 }
 
@@ -92,13 +92,13 @@ func TestNotices_of_other_shops(t *testing.T) {
 	_, err = f.accounts.Recover(t.Context(), "Otto")
 	f.must(err)
 	if got := maren.notices(); len(got) != 1 || got[0] != "A recovery link for Otto was created" {
-		t.Errorf("the notices about a member are %q", got)
+		t.Errorf("the notices about a member are %q, want only that of the recovery link", got)
 	}
 	otto, err := f.storage.AccountNamed(t.Context(), account.NameKey("Otto"))
 	f.must(err)
 	f.must(f.accounts.ChangeRoles(t.Context(), otto.ID, func(roles map[string]account.Role) error { delete(roles, shop); return nil }))
 	if got := maren.notices(); len(got) > 0 {
-		t.Errorf("the notices are %q", got)
+		t.Errorf("the notices are %q, want none", got)
 	}
 }
 

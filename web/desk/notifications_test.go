@@ -18,7 +18,7 @@ import (
 const notifications = "/desk/" + shop + "/account/notifications"
 
 // An account chooses its notifications, their addresses and their times.
-func TestNotifications(t *testing.T) {
+func TestNotifications_are_chosen_with_addresses_and_times(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -227,11 +227,11 @@ func TestNotifications_confirm_an_address(t *testing.T) {
 	b.send(notifications+"/email", "token", "another-token").want(http.StatusUnprocessableEntity, "This link confirms no address.")
 	b.send(notifications+"/email", "token", "secret-token").wantRedirect(notifications + "?done=email-confirmed")
 	if text := b.get(notifications+"?done=email-confirmed").want(http.StatusOK, "The e-mail address is confirmed.").text(); strings.Contains(text, "waits") {
-		t.Errorf("the page is %q", text)
+		t.Errorf("the page says that a confirmed address waits: %q", text)
 	}
 	b.send(notifications+"/email", "token", "secret-token").want(http.StatusUnprocessableEntity, "This link confirms no address.")
 	b.send(notifications+"/email/link").want(http.StatusUnprocessableEntity, "Save a push address")
 	if got := strings.Join(f.actionsOf("notifications."), "; "); !strings.HasSuffix(got, "Maren: notifications.set; Maren: notifications.link_requested; Maren: notifications.email_confirmed") {
-		t.Errorf("the audit log has %s", got)
+		t.Errorf("the audit log has %s, want the address, the link and the confirmation by Maren at its end", got)
 	}
 }

@@ -22,7 +22,7 @@ func (s *testSales) settle(inv *invoice.Invoice, amount string) {
 // totals returns the totals of a page as text.
 func (p page) totals() string { p.t.Helper(); return textOf(p.find(".kpi")) }
 
-func TestOverview(t *testing.T) {
+func TestOverview_shows_totals_chart_and_newest_payments(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -47,7 +47,7 @@ const refusedPayment = "Payments are viewed by: Owner: Maren."
 
 // A manager assigns a terminal to a seller, who lands on it, opens it, and sees its payments of the day with their
 // receipts. The end of the assignment ends all of that.
-func TestOwnTerminals(t *testing.T) {
+func TestOwnTerminals_work_while_they_are_assigned(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
@@ -81,7 +81,7 @@ func TestOwnTerminals(t *testing.T) {
 		t.Errorf("the page has %d links to places that refuse a seller", n)
 	}
 	if got := list.find("main").AttrOr("data-stream", ""); !strings.HasPrefix(got, "/desk/shop/live?seen=") {
-		t.Errorf("the stream is %q", got)
+		t.Errorf("the stream is %q, want it to begin with /desk/shop/live?seen=", got)
 	}
 
 	own := "/desk/shop/own/payments/"
@@ -103,7 +103,7 @@ func TestOwnTerminals(t *testing.T) {
 	opened := jonas.send("/desk/shop/own/" + bar.ID + "/open")
 	secret, ok := strings.CutPrefix(opened.header.Get("Location"), "/pos/")
 	if !ok || opened.status != http.StatusSeeOther || secret == bar.Secret {
-		t.Fatalf("the terminal opens with %d at %q", opened.status, opened.header.Get("Location"))
+		t.Fatalf("the terminal opens with %d at %q, want 303 to an address of the seller below /pos/", opened.status, opened.header.Get("Location"))
 	}
 	found, err := f.terminals.Find(t.Context(), secret)
 	if err != nil || found.ID != bar.ID {
@@ -129,7 +129,7 @@ func TestOwnTerminals(t *testing.T) {
 }
 
 // A seller sees no payment of another terminal, another day, another origin or another shop, by no page and no search.
-func TestOwnTerminals_hide(t *testing.T) {
+func TestOwnTerminals_hide_payments_of_other_terminals_and_days(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
@@ -176,7 +176,7 @@ func TestOwnTerminals_hide(t *testing.T) {
 }
 
 // The removal of the terminal, of the role and of the account end the access with the assignment.
-func TestOwnTerminals_end(t *testing.T) {
+func TestOwnTerminals_end_with_terminal_role_or_account(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	maren := f.owner()
@@ -217,7 +217,7 @@ func TestOwnTerminals_end(t *testing.T) {
 }
 
 // The payments of several terminals are one list, newest first, in pages.
-func TestOwnTerminals_pages(t *testing.T) {
+func TestOwnTerminals_list_payments_newest_first_in_pages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()

@@ -79,7 +79,7 @@ func (b *browser) signInByPasskey() page {
 	return b.post("/desk/signin/passkey", "offer", offer, "credential", response)
 }
 
-func TestPasskey(t *testing.T) {
+func TestPasskey_signs_in_once_per_offer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	owner := f.owner()
@@ -119,7 +119,7 @@ func TestPasskey_added_and_removed(t *testing.T) {
 		t.Errorf("%d buttons remove the last passkey", n)
 	}
 	if !strings.Contains(strings.Join(f.actions(), "\n"), "Maren: account.passkey_removed") {
-		t.Errorf("the audit log is %q", f.actions())
+		t.Errorf("the audit log is %q, want account.passkey_removed by Maren in it", f.actions())
 	}
 }
 
@@ -152,7 +152,7 @@ func TestPasskey_options_refused(t *testing.T) {
 }
 
 // An account gives a passkey a name, with which the list and the audit log show it.
-func TestPasskey_renamed(t *testing.T) {
+func TestPasskey_has_its_new_name_in_list_and_log(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -176,7 +176,7 @@ func TestPasskey_renamed(t *testing.T) {
 	f.must(err)
 	c := entries[0].Change
 	if c.Action != "account.passkey_renamed" || c.Subject != "Maren" || c.Before["name"] != "Firefox on Linux" || c.After["name"] != "Office key" {
-		t.Errorf("the entry of the audit log is %+v", c)
+		t.Errorf("the entry of the audit log is %+v, want the new name of Maren's passkey", c)
 	}
 	again := f.browser()
 	again.key = b.key

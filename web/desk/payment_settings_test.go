@@ -53,7 +53,7 @@ func keepOnly(fields []string, name string, values ...string) (rest []string) {
 	return rest
 }
 
-func TestPaymentSettings(t *testing.T) {
+func TestPaymentSettings_are_saved_as_entered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -77,7 +77,7 @@ func TestPaymentSettings(t *testing.T) {
 		t.Errorf("choices (-want +got):\n%s", diff)
 	}
 	if got := f.actions()[actions:]; !cmp.Equal(got, []string{"Maren: shop.changed"}) {
-		t.Errorf("the audit log has %q", got)
+		t.Errorf("the audit log has %q, want one change of the shop by Maren", got)
 	}
 	again := b.get(settingsPath+"?done=payment-settings").want(http.StatusOK, "The payment settings were saved.").entered()
 	if diff := cmp.Diff(withoutToken(keepOnly(keepOnly(changed, "languages", "de", "en"), "version")), withoutToken(with(keepOnly(again, "version"), "tolerance_percent", "0.50"))); diff != "" {
@@ -138,7 +138,7 @@ func TestPaymentSettings_changed_meanwhile(t *testing.T) {
 }
 
 // A change that relaxes a rule needs a confirmed sign-in, and continues after it with all fields.
-func TestPaymentSettings_relaxed(t *testing.T) {
+func TestPaymentSettings_need_a_confirmation_to_relax_a_rule(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.ownerByPassword()
@@ -148,7 +148,7 @@ func TestPaymentSettings_relaxed(t *testing.T) {
 	fields = with(b.get(settingsPath).entered(), "tolerance_amount", "1", "method-BTC", "1")
 	ask := b.post(settingsPath, fields...).want(http.StatusForbidden, "Confirm it’s you")
 	if got := f.choices(); len(got) != 1 {
-		t.Fatalf("without a confirmation the choices are %q", got)
+		t.Fatalf("without a confirmation the choices are %q, want the one before", got)
 	}
 	kept := ask.confirmFields()
 	answer := b.post("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", f.code("Maren"))...)
@@ -224,7 +224,7 @@ func TestPaymentSettings_of_another_shop(t *testing.T) {
 }
 
 // The table of confirmations shows what the setting requires.
-func TestPaymentSettings_confirmations(t *testing.T) {
+func TestPaymentSettings_show_the_required_confirmations(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -275,7 +275,7 @@ func TestPaymentSettings_cost_of_a_tolerance(t *testing.T) {
 }
 
 // The form shows what was waived in the last month.
-func TestPaymentSettings_waived(t *testing.T) {
+func TestPaymentSettings_show_what_was_waived(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
@@ -297,7 +297,7 @@ func TestPaymentSettings_waived(t *testing.T) {
 }
 
 // A payment links its transactions and addresses to the explorers that the shop chose. By default there are none.
-func TestPaymentSettings_explorers(t *testing.T) {
+func TestPaymentSettings_link_to_the_chosen_explorers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -115,7 +115,7 @@ func (s *testSales) expire() {
 	s.step()
 }
 
-func TestPayments(t *testing.T) {
+func TestPayments_are_found_by_state_period_and_search(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -174,7 +174,7 @@ func (p page) names() string {
 }
 
 // A list of several pages has each invoice once.
-func TestPayments_pages(t *testing.T) {
+func TestPayments_pages_have_each_invoice_once(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -188,7 +188,7 @@ func TestPayments_pages(t *testing.T) {
 		t.Errorf("the second page has %q, want %q", got, want)
 	}
 	if !strings.Contains(older, "state=waiting") || !strings.Contains(older, "mode=test") {
-		t.Errorf("the second page is %q", older)
+		t.Errorf("the address of the second page is %q, want the state and the mode in it", older)
 	}
 }
 
@@ -241,7 +241,7 @@ func TestPayments_search_pages(t *testing.T) {
 	page := b.get("/desk/shop/payments?mode=test&state=expired&q=77").want(http.StatusOK, "Search further back")
 	page = b.get(page.find(".pager a").AttrOr("href", "")).want(http.StatusOK, "25 payments, newest first")
 	if got := page.find(".rows tbody tr").First().Find("a").AttrOr("href", ""); !strings.HasSuffix(got, "/c"+strings.Repeat("0", 30)+"1") {
-		t.Errorf("the references begin with %q", got)
+		t.Errorf("the first row of the second page leads to %q", got)
 	}
 	b.get(page.find(".pager a").AttrOr("href", "")).want(http.StatusOK, "5 payments, newest first")
 	// All orders 77 that wait are listed, and then no references.
@@ -259,7 +259,7 @@ func TestPayments_search_pages(t *testing.T) {
 	}
 }
 
-func TestPayment(t *testing.T) {
+func TestPayment_shows_its_transfers_and_history(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -292,7 +292,7 @@ func TestPayment(t *testing.T) {
 }
 
 // The page of an invoice with a late payment asks the merchant for a decision.
-func TestPayment_late(t *testing.T) {
+func TestPayment_that_is_late_asks_for_a_decision(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()

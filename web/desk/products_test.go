@@ -65,7 +65,7 @@ func (p page) fault(field string) string {
 
 // A manager adds a product with all its values, changes it, hides it, shows it and removes it. The audit log
 // names the manager.
-func TestProducts(t *testing.T) {
+func TestProducts_are_added_changed_hidden_and_removed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
@@ -167,7 +167,7 @@ func TestProducts_refuse(t *testing.T) {
 
 // A change, a removal and a hiding of a product that another account has changed meanwhile are answered with
 // the new facts, and change nothing. The typed values stay in the form.
-func TestProducts_stale(t *testing.T) {
+func TestProducts_refuse_changes_of_an_old_version(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b, tove := f.owner(), f.as("Tove", account.Manager)
@@ -205,7 +205,7 @@ func TestProducts_stale(t *testing.T) {
 	b.post(at+"/edit", mine...).want(http.StatusNotFound, "Not found")
 }
 
-// Products of tests are apart from those for sale, and those of another shop are not found.
+// Test products are listed apart from live products, and products of another shop are not found.
 func TestProducts_of_other_modes_and_shops(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -217,10 +217,10 @@ func TestProducts_of_other_modes_and_shops(t *testing.T) {
 		Slug: "tea", MerchantID: shop, Mode: merchant.Test, Name: "Tea", Price: money.MustParse("1.00", money.EUR), AskOrderID: merchant.AskNo, AskNote: merchant.AskNo, CreatedAt: f.clock.Now(),
 	})
 	if text := b.get("/desk/shop/products").text(); strings.Contains(text, "Tea") || !strings.Contains(text, "1 product,") {
-		t.Errorf("the live products are %q", text)
+		t.Errorf("the list of live products does not have exactly the live one: %q", text)
 	}
 	if text := b.get("/desk/shop/products?mode=test").want(http.StatusOK, "Tea Hidden – – €1.00").text(); strings.Contains(text, "Filter coffee") {
-		t.Errorf("the test products are %q", text)
+		t.Errorf("the list of test products has a live one: %q", text)
 	}
 	b.get("/desk/shop/products/tea/edit").want(http.StatusOK, "Test payments. No real money moves.")
 	b.post("/desk/shop/products/tea/remove", b.get("/desk/shop/products/tea/remove").fields("decide")...).wantRedirect("/desk/shop/products?mode=test&done=product-removed")
@@ -233,6 +233,6 @@ func TestProducts_of_other_modes_and_shops(t *testing.T) {
 	}
 	b.get("/desk/other/products/coffee/edit").want(http.StatusNotFound, "Not found")
 	if text := b.get("/desk/other/products/new").text(); strings.Contains(text, "coffee") {
-		t.Errorf("the page of another shop is %q", text)
+		t.Errorf("the page of another shop has the product: %q", text)
 	}
 }

@@ -33,7 +33,7 @@ func (s *testSales) reload(inv *invoice.Invoice) *invoice.Invoice {
 
 // The manager refunds a late payment to the shopper's address: the case leaves Needs attention once the refund
 // was sent, and the audit log has each step.
-func TestRefund(t *testing.T) {
+func TestRefund_closes_the_case_once_it_is_sent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
@@ -53,7 +53,7 @@ func TestRefund(t *testing.T) {
 	}
 	link := ready.find(`a[href^="bitcoin:"]`).AttrOr("href", "")
 	if link != "bitcoin:"+shopperAddress+"?amount=0.00099&label=Refund%201047" {
-		t.Errorf("the payment link is %q", link)
+		t.Errorf("the payment link is %q, want the address, the amount and the label of the refund", link)
 	}
 	r := f.testSales.reload(inv).Refunds[0]
 	send := at + "/refund/" + r.ID + "/sent"
@@ -65,7 +65,7 @@ func TestRefund(t *testing.T) {
 	b.get(at).want(http.StatusOK, "Refund of 0.00099 BTC requested", "Refund of 0.00099 BTC prepared", "Refund of 0.00099 BTC sent")
 	b.get("/desk/shop/refunds?mode=test").want(http.StatusOK, "1047", "0.00099 BTC", "Sent")
 	if got := strings.Join(f.actions()[before:], ", "); got != "Tove: invoice.changed, Tove: invoice.changed" {
-		t.Errorf("the audit log has %q", got)
+		t.Errorf("the audit log has %q, want two changes of the invoice by Tove", got)
 	}
 	b.send(send, append(form, "tx-"+r.ID, strings.Repeat("8f", 32))...).want(http.StatusConflict, "The invoice changed after you opened the page.")
 }
@@ -222,7 +222,7 @@ func TestRefund_of_a_reorganised_payment(t *testing.T) {
 	}
 }
 
-func TestDecline(t *testing.T) {
+func TestDecline_closes_the_case_with_its_reason(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -239,7 +239,7 @@ func TestDecline(t *testing.T) {
 	b.send(at+"/decline", "version", ask.version()).want(http.StatusConflict, "The invoice changed after you opened the page.")
 }
 
-func TestKeep(t *testing.T) {
+func TestKeep_closes_an_overpaid_case_until_undone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -261,7 +261,7 @@ func TestKeep(t *testing.T) {
 }
 
 // The list of refunds has those of the shop only, by state.
-func TestRefunds(t *testing.T) {
+func TestRefunds_are_listed_by_shop_and_state(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -59,7 +59,7 @@ func (f *fixture) salesOfTwoMonths() *browser {
 	return f.as("Runa", account.Bookkeeper)
 }
 
-func TestReports(t *testing.T) {
+func TestReports_show_totals_per_period_and_grouping(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.salesOfTwoMonths()
@@ -158,7 +158,7 @@ func TestReports_refuses(t *testing.T) {
 }
 
 // The file has the invoices of the report, and its sums are those of the report.
-func TestReports_export(t *testing.T) {
+func TestReports_export_the_invoices_of_the_report(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.salesOfTwoMonths()

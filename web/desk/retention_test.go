@@ -11,7 +11,7 @@ import (
 )
 
 // Nothing is removed unless the shop chooses a period; a shorter one needs a confirmed sign-in, a longer one does not.
-func TestRetention_setting(t *testing.T) {
+func TestRetention_needs_a_confirmation_for_a_shorter_period(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.ownerByPassword()
@@ -36,7 +36,7 @@ func TestRetention_setting(t *testing.T) {
 	b.post(settingsPath, with(page.entered(), "personal_data_months", "24")...).wantRedirect(settingsPath + "?done=payment-settings")
 	b.post(settingsPath, with(b.get(settingsPath).entered(), "personal_data_months", "off")...).wantRedirect(settingsPath + "?done=payment-settings")
 	if got := f.choices(); len(got) != 0 {
-		t.Errorf("the choices are %q", got)
+		t.Errorf("the choices are %q, want none", got)
 	}
 	b.get("/desk/shop/log").want(http.StatusOK, "personal_data_months: 24")
 }

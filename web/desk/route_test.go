@@ -174,7 +174,7 @@ var routeAccess = map[string]access{
 
 // Every route is tried with a session of every role: confirmed, not confirmed, without a session, and
 // with a session of another shop.
-func TestRoutes(t *testing.T) {
+func TestRoutes_admit_only_their_roles(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(routeAccess)), routesOf(t, f.desk)); diff != "" {
@@ -265,7 +265,7 @@ func outcomeOf(p page) string {
 }
 
 // A refusal names the accounts that may act, and changes nothing.
-func TestRefusal(t *testing.T) {
+func TestRefusal_names_the_accounts_that_may_act(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()

@@ -12,7 +12,7 @@ import (
 )
 
 // Every answer has the headers that keep other sites, frames and caches away.
-func TestHeaders(t *testing.T) {
+func TestHeaders_exclude_other_sites_frames_and_caches(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -38,13 +38,13 @@ func TestHeaders(t *testing.T) {
 			}
 		}
 		if strings.Contains(csp, "unsafe") || strings.Contains(csp, "nonce") {
-			t.Errorf("%s: the policy is %q", path, csp)
+			t.Errorf("%s: the policy is %q, want it without unsafe and nonce", path, csp)
 		}
 	}
 }
 
 // Forms that pages of other sites send are refused, signed in or not, and change nothing.
-func TestForeignForms(t *testing.T) {
+func TestForeignForms_are_refused_without_an_effect(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.ownerByPassword()
@@ -81,7 +81,7 @@ func TestForeignForms(t *testing.T) {
 }
 
 // A session without a recent confirmation changes no sign-in method and no account, whatever it sends.
-func TestStolenSession(t *testing.T) {
+func TestStolenSession_changes_no_account(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	owner := f.ownerByPassword()
@@ -120,12 +120,12 @@ func TestStolenSession(t *testing.T) {
 	after, err := f.accounts.Team(t.Context())
 	f.must(err)
 	if len(after) != len(team) || !maps.Equal(after[1].Roles, team[1].Roles) || after[0].SignIn.Methods() != team[0].SignIn.Methods() {
-		t.Errorf("the accounts are %+v", after)
+		t.Errorf("the accounts are %+v, want them unchanged: %+v", after, team)
 	}
 }
 
 // An action that needs a confirmed sign-in waits in the page that asks for the confirmation, and is done after it.
-func TestConfirm(t *testing.T) {
+func TestConfirm_continues_the_requested_action(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.ownerByPassword()
@@ -153,7 +153,7 @@ func TestConfirm(t *testing.T) {
 }
 
 // The desk is served only at an address over which its secrets are protected.
-func TestAddress(t *testing.T) {
+func TestAddress_must_protect_the_secrets_of_the_desk(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, base, host string
@@ -199,7 +199,7 @@ func TestCookie_on_localhost(t *testing.T) {
 	delete(b.header, "Accept")
 	b.post("/desk/start/passkey", "token", link, "name", "Maren", "offer", offer, "credential", response).wantRedirect("/desk/shop/setup")
 	if c := b.cookies["desk"]; c == nil || c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode {
-		t.Errorf("the cookies are %v", b.cookies)
+		t.Errorf("the cookies are %v, want desk with HttpOnly and SameSite=Lax, and without Secure", b.cookies)
 	}
 }
 
@@ -222,7 +222,7 @@ func TestSecrets_stay_secret(t *testing.T) {
 }
 
 // Text that PostgreSQL does not accept is not a position in a list, and not a path.
-func TestMalformed_text(t *testing.T) {
+func TestMalformed_text_is_no_position_and_no_path(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -17,7 +17,7 @@ func (b *browser) signIn(name, next string) page {
 	return b.post("/desk/signin", "name", name, "password", password, "code", b.fixture.code(name), "next", next)
 }
 
-func TestSignIn(t *testing.T) {
+func TestSignIn_returns_to_the_requested_page(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.ownerByPassword()
@@ -30,7 +30,7 @@ func TestSignIn(t *testing.T) {
 	b.signIn("Maren", "/desk/shop/account").wantRedirect("/desk/shop/account")
 	cookie := b.cookies["__Host-desk"]
 	if cookie == nil || !cookie.Secure || !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != "/" || cookie.Domain != "" {
-		t.Errorf("the cookie is %+v", cookie)
+		t.Errorf("the cookie is %+v, want Secure, HttpOnly and SameSite=Lax for the path /, without a domain", cookie)
 	}
 	b.get("/desk/shop/account").want(http.StatusOK, "Firefox on Linux")
 	b.get("/desk").wantRedirect("/desk/shop")
@@ -38,7 +38,7 @@ func TestSignIn(t *testing.T) {
 
 // A wrong password, a wrong code and an unknown name have the same answer, and many of them are
 // refused for a time.
-func TestSignIn_refused(t *testing.T) {
+func TestSignIn_refuses_without_saying_what_is_wrong(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.ownerByPassword()
@@ -71,7 +71,7 @@ func TestSession_is_new_after_sign_in(t *testing.T) {
 	b.cookies["__Host-desk"] = &http.Cookie{Name: "__Host-desk", Value: "set-by-an-attacker"}
 	b.signIn("Maren", "").wantRedirect("/desk")
 	if b.session() == "set-by-an-attacker" || b.session() == "" {
-		t.Errorf("the session after the sign-in is %q", b.session())
+		t.Errorf("the session after the sign-in is %q, want a new one", b.session())
 	}
 	attacker := f.browser()
 	attacker.cookies["__Host-desk"] = &http.Cookie{Name: "__Host-desk", Value: "set-by-an-attacker"}
@@ -86,13 +86,13 @@ func TestSession_is_new_after_sign_in(t *testing.T) {
 }
 
 // After signing out, a copied cookie opens no page, and the back button finds no stored page.
-func TestSignOut(t *testing.T) {
+func TestSignOut_invalidates_copied_cookies(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
 	shown := b.get("/desk/shop/account")
 	if got := shown.header.Get("Cache-Control"); got != "no-store" {
-		t.Errorf("Cache-Control is %q", got)
+		t.Errorf("Cache-Control is %q, want no-store", got)
 	}
 	copied := f.browser()
 	copied.cookies["__Host-desk"] = b.cookies["__Host-desk"]
@@ -106,7 +106,7 @@ func TestSignOut(t *testing.T) {
 	b.get("/desk/signin?done=signedout").want(http.StatusOK, "You are signed out.")
 	b.post("/desk/signout").wantRedirect("/desk/signin?done=signedout") // without a session
 	if actions := f.actions(); !slices.Contains(actions, "Maren: session.ended") {
-		t.Errorf("the audit log is %q", actions)
+		t.Errorf("the audit log is %q, want session.ended by Maren in it", actions)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestSession_ends(t *testing.T) {
 }
 
 // A link leads only to a page of the desk.
-func TestLocalPath(t *testing.T) {
+func TestLocalPath_leads_only_to_the_desk(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
 		"/desk/shop/payments":                 "/desk/shop/payments",

@@ -14,7 +14,7 @@ import (
 )
 
 // An account with roles in two shops changes between them, and has in each what its role there allows.
-func TestTwo_shops(t *testing.T) {
+func TestTwo_shops_have_their_own_roles(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -35,7 +35,7 @@ func TestTwo_shops(t *testing.T) {
 
 // The audit log of a server has the changes of all shops; an account reads those of its own and of the
 // server.
-func TestLog(t *testing.T) {
+func TestLog_leaves_out_changes_of_other_shops(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -52,7 +52,7 @@ func TestLog(t *testing.T) {
 	}
 	page := b.get("/desk/shop/log").want(http.StatusOK, "print: product.changed system name: <b>, note: no →, price: 38 → 40")
 	if text := page.text(); strings.Contains(text, "secret product") || !strings.Contains(text, "backup.created") || !strings.Contains(text, "Maren: account.created Maren role in shop: owner") {
-		t.Errorf("the page is %q", text)
+		t.Errorf("the page has a change of another shop, or lacks one of the server or of the account: %q", text)
 	}
 	for range 60 {
 		f.must(f.storage.Record(t.Context(), audit.Change{Action: "backup.created"}))
@@ -63,7 +63,7 @@ func TestLog(t *testing.T) {
 }
 
 // Below a base path, every address has it.
-func TestBase_path(t *testing.T) {
+func TestBase_path_is_in_every_address(t *testing.T) {
 	t.Parallel()
 	f := fixtureAt(t, site+"/pay")
 	b := f.browser()
@@ -140,7 +140,7 @@ func TestShop_is_renamed_and_created(t *testing.T) {
 }
 
 // The pages of all shops show the shops in which the account has the permission, each row with its shop.
-func TestAll_shops(t *testing.T) {
+func TestAll_shops_are_those_with_the_permission(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

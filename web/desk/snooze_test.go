@@ -13,7 +13,7 @@ import (
 
 // A snoozed case leaves the list and the count, and returns at the end of the snooze, by the undo, and when its facts
 // change.
-func TestSnooze(t *testing.T) {
+func TestSnooze_hides_a_case_until_it_ends(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
@@ -69,7 +69,7 @@ func TestSnooze(t *testing.T) {
 }
 
 // The page lists the cases that were resolved in the last seven days, with the actor.
-func TestAttention_resolved(t *testing.T) {
+func TestAttention_lists_cases_resolved_in_seven_days(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -59,7 +59,7 @@ func TestPayments_of_a_source(t *testing.T) {
 }
 
 // The lists have the number and the sum of the invoices that were paid in the current month.
-func TestSold(t *testing.T) {
+func TestSold_counts_paid_invoices_of_the_month(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := f.testSales

@@ -11,7 +11,7 @@ import (
 
 // On the first run with a password and a code, only the form that creates the account uses up the link. The pages
 // before it can be opened several times.
-func TestFirst_run(t *testing.T) {
+func TestFirst_run_link_ends_with_the_new_account(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.browser()
@@ -51,14 +51,14 @@ func TestFirst_run(t *testing.T) {
 	other.get("/desk").wantRedirect("/desk/signin")
 }
 
-func TestInvitation(t *testing.T) {
+func TestInvitation_works_once_unless_withdrawn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	owner := f.owner()
 	made := owner.send("/desk/shop/accounts/invite", "role", "seller").want(http.StatusOK, "Send this link to the new Seller")
 	link := made.find("#link").Text()
 	if !strings.HasPrefix(link, site+"/desk/start#") {
-		t.Fatalf("the link is %q", link)
+		t.Fatalf("the link is %q, want it to begin with %s/desk/start#", link, site)
 	}
 	owner.get("/desk/shop/accounts").want(http.StatusOK, "Created by Maren")
 	_, token, _ := strings.Cut(link, "#")
@@ -89,7 +89,7 @@ func TestInvitation_of_another_shop(t *testing.T) {
 	}
 }
 
-func TestRecovery(t *testing.T) {
+func TestRecovery_ends_sessions_and_keeps_the_account(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	owner := f.owner()

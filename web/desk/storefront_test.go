@@ -10,7 +10,7 @@ import (
 )
 
 // The page builds the code for a link and for a product, with a text that the account enters or with the default text.
-func TestStorefront(t *testing.T) {
+func TestStorefront_builds_code_for_links_and_products(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

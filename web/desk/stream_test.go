@@ -63,7 +63,7 @@ func nextID(t *testing.T, messages *bufio.Scanner) string {
 
 // A page names its stream with the position of the feed before its data were read. The stream has a message when the
 // feed of the shop has a new event, and none for another shop.
-func TestStream(t *testing.T) {
+func TestStream_reports_new_events_of_the_shop_only(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -11,7 +11,7 @@ import (
 )
 
 // A manager adds a terminal, reads its address once, and removes it: the address then stops working.
-func TestTerminals(t *testing.T) {
+func TestTerminals_show_their_address_once(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
@@ -35,13 +35,13 @@ func TestTerminals(t *testing.T) {
 		t.Error("the list or the log has the secret")
 	}
 	if text := b.get("/desk/shop/terminals?mode=test").text(); strings.Contains(text, "Market stall") {
-		t.Errorf("the test terminals are %q", text)
+		t.Errorf("the list of test terminals has a live one: %q", text)
 	}
 	at := "/desk/shop/terminals/" + got.ID + "/remove"
 	ask := b.get(at).want(http.StatusOK, "Remove Market stall?").want(http.StatusOK, "Its address stops working within seconds.")
 	b.post(at, ask.fields("decide")...).wantRedirect("/desk/shop/terminals?done=terminal-removed")
 	if got, err := f.terminals.Find(t.Context(), secret); err == nil {
-		t.Errorf("the removed terminal is %+v", got)
+		t.Errorf("the removed terminal is found: %+v", got)
 	}
 	b.send(at).want(http.StatusNotFound, "Not found")
 	if got, want := f.actions()[before:], []string{"Tove: terminal.created", "Tove: terminal.removed"}; !slices.Equal(got, want) {

@@ -72,7 +72,7 @@ func picture(t *testing.T, side int) []byte {
 	return b.Bytes()
 }
 
-func TestTheme(t *testing.T) {
+func TestTheme_is_previewed_and_saved(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -112,8 +112,8 @@ func TestTheme(t *testing.T) {
 	}
 }
 
-// TestTheme_refused enters values that a theme cannot have.
-func TestTheme_refused(t *testing.T) {
+// The form has values that a theme cannot have.
+func TestTheme_refuses_values_and_keeps_them_in_the_form(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -181,10 +181,10 @@ func TestTheme_preview_is_harmless(t *testing.T) {
 	b := f.owner()
 	form := b.get("/desk/shop/theme").want(http.StatusOK)
 	if policy := form.header.Get("Content-Security-Policy"); !strings.Contains(policy, "frame-src 'self'") || !strings.Contains(policy, "frame-ancestors 'none'") {
-		t.Errorf("the policy of the form is %q", policy)
+		t.Errorf("the policy of the form is %q, want frame-src 'self' and frame-ancestors 'none'", policy)
 	}
 	if got := form.attribute(".framed iframe", "sandbox"); got != "allow-same-origin" {
-		t.Errorf("the sandbox of the frame is %q", got)
+		t.Errorf("the sandbox of the frame is %q, want allow-same-origin", got)
 	}
 	sample := b.framed(form).want(http.StatusOK, "Atelier Nord")
 	policy := sample.header.Get("Content-Security-Policy")
@@ -194,10 +194,10 @@ func TestTheme_preview_is_harmless(t *testing.T) {
 		}
 	}
 	if strings.Contains(policy, "script-src") || strings.Contains(policy, "unsafe") {
-		t.Errorf("the policy of the preview is %q", policy)
+		t.Errorf("the policy of the preview allows scripts: %q", policy)
 	}
 	if got := sample.header.Get("X-Frame-Options"); got != "SAMEORIGIN" {
-		t.Errorf("X-Frame-Options is %q", got)
+		t.Errorf("X-Frame-Options is %q, want SAMEORIGIN", got)
 	}
 	if n := sample.find("script, form, .addr, .qr, button").Length(); n != 0 {
 		t.Errorf("the preview has %d scripts, forms or addresses", n)

@@ -59,7 +59,7 @@ func (p page) hidden(form string) (fields []string) {
 	return fields
 }
 
-func TestWallets(t *testing.T) {
+func TestWallets_are_added_replaced_and_removed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -110,7 +110,7 @@ func TestWallets_verify_the_address(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", test.key, "address", test.address).want(http.StatusUnprocessableEntity, test.message)
 			if text := got.find("#" + test.field + "-error").Text(); !strings.Contains(text, test.message) {
-				t.Errorf("the error of the field %s is %q", test.field, text)
+				t.Errorf("the error of the field %s is %q, want %q", test.field, text, test.message)
 			}
 			for _, secret := range []string{recovery, "xprv9s21"} {
 				if strings.Contains(got.body, secret) || strings.Contains(f.log.String(), secret) {

@@ -49,7 +49,7 @@ func (f *fixture) attempt(e merchant.Endpoint, status int) {
 }
 
 // A developer creates a webhook: the secret is shown in the answer to the form, and on no later page.
-func TestWebhooks_create(t *testing.T) {
+func TestWebhooks_show_their_secret_once(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
@@ -113,7 +113,7 @@ func TestWebhooks_refused_form(t *testing.T) {
 
 // Every change of a webhook is made after a form, and the log names its actor. A change that the state does not
 // allow answers with the state.
-func TestWebhooks_change(t *testing.T) {
+func TestWebhooks_change_only_as_their_state_allows(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -209,13 +209,13 @@ func TestWebhooks_of_another_shop(t *testing.T) {
 		b.send("/desk/shop/webhooks/"+foreign.ID+"/"+change).want(http.StatusNotFound, "Not found")
 	}
 	if got := f.actions(); len(got) != before {
-		t.Errorf("the audit log has %q", got[before:])
+		t.Errorf("the audit log has %q, want no new entry", got[before:])
 	}
 }
 
 // The page of a webhook lists its deliveries by state, in several pages. The page of a delivery lists its attempts, and
 // sends it again.
-func TestWebhooks_deliveries(t *testing.T) {
+func TestWebhooks_list_their_deliveries_and_send_them_again(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -237,7 +237,7 @@ func TestWebhooks_deliveries(t *testing.T) {
 	before := len(f.actions())
 	b.send(link).wantRedirect(link + "?done=resent")
 	if got := f.actions()[before:]; len(got) != 1 || got[0] != "Maren: endpoint.resent" {
-		t.Errorf("the audit log has %q", got)
+		t.Errorf("the audit log has %q, want one endpoint.resent by Maren", got)
 	}
 	f.attempt(e, 204)
 	b.get(link).want(http.StatusOK, "Delivered").want(http.StatusOK, "2. Status 204").want(http.StatusOK, "Send again")
@@ -274,7 +274,7 @@ func TestWebhooks_deliveries(t *testing.T) {
 }
 
 // The page of a payment lists the deliveries of its events, and sends one of them again.
-func TestPayment_deliveries(t *testing.T) {
+func TestPayment_lists_its_deliveries_and_sends_them_again(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()

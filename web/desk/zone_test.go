@@ -55,12 +55,12 @@ func TestZone_of_the_shop(t *testing.T) {
 		for _, day := range []string{"2026-11-27", "2026-11-28"} {
 			report := b.get("/desk/shop/reports?mode=test&period="+day).want(http.StatusOK, z.shown)
 			if got := report.totals(); strings.Contains(got, "Payments 1 ") != (day == z.dayOf) {
-				t.Errorf("%s: the totals of %s are %q", z.name, day, got)
+				t.Errorf("%s: the totals of %s are %q, want a payment: %t", z.name, day, got, day == z.dayOf)
 			}
 			rows, err := csv.NewReader(strings.NewReader(b.get("/desk/shop/reports/export?mode=test&period=" + day).body)).ReadAll()
 			f.must(err)
 			if (len(rows) == 2) != (day == z.dayOf) || rows[0][len(rows[0])-1] != "time_zone" {
-				t.Errorf("%s: the file of %s has %q", z.name, day, rows)
+				t.Errorf("%s: the file of %s has %q, want the time zone and a payment: %t", z.name, day, rows, day == z.dayOf)
 			}
 			if len(rows) == 2 && (rows[1][len(rows[1])-1] != z.name || !strings.HasPrefix(rows[1][12], z.fileTime)) {
 				t.Errorf("%s: the file has the time %s in %s, want %s", z.name, rows[1][12], rows[1][len(rows[1])-1], z.fileTime)
@@ -68,7 +68,7 @@ func TestZone_of_the_shop(t *testing.T) {
 		}
 	}
 	if got := b.get("/desk/shop/reports/export?mode=test&period=2026-11-28&format=csv").body; !strings.Contains(got, "2026-11-28T05:15:01.000+05:45") {
-		t.Errorf("the file is %s", got)
+		t.Errorf("the file lacks the time with the offset +05:45: %s", got)
 	}
 }
 
@@ -87,12 +87,12 @@ func TestZone_of_all_shops(t *testing.T) {
 	}
 	f.inZone("other", "Pacific/Apia")
 	if page := b.get("/desk/all?mode=test").want(http.StatusOK, "Times are in Pacific/Apia (UTC+13:00)."); strings.Contains(page.text(), own) {
-		t.Errorf("the page is %q", page.text())
+		t.Errorf("the page says that the shops have several time zones: %q", page.text())
 	}
 }
 
 // The settings have the zone of the books; a wrong name is refused at its field.
-func TestZone_setting(t *testing.T) {
+func TestZone_is_chosen_in_the_settings(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -115,7 +115,7 @@ func TestZone_setting(t *testing.T) {
 }
 
 // The second step of the first run asks for the name and the time zone of the shop.
-func TestSetup(t *testing.T) {
+func TestSetup_asks_for_name_and_time_zone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -203,7 +203,7 @@ func TestHub_renders_a_change_once_for_all_viewers_of_a_language(t *testing.T) {
 			b.wantPages(t, "v2 in "+[]string{"de", "en"}[i%2])
 		}
 		if got := decompress(t, readers[0].got()); got != "retry: 3000\n\nevent: page\nid: v2\ndata: v2 in de\n\n" {
-			t.Errorf("the compressed stream is %q", got)
+			t.Errorf("the compressed stream is %q, want version 2 of the German page once", got)
 		}
 		s.repeatHint("a", 2) // a repeated hint
 		s.wantCounts(t, 2, 2, 1)
@@ -371,7 +371,7 @@ func TestHub_reads_a_page_that_expires(t *testing.T) {
 	})
 }
 
-func TestHub_errors(t *testing.T) {
+func TestHub_continues_after_errors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource("a")

@@ -37,7 +37,7 @@ func TestMethod_names_bridged_versions_in_every_language(t *testing.T) {
 				}
 			}
 			if strings.Contains(plain, "EURbC") {
-				t.Errorf("the warning is %q", plain)
+				t.Errorf("the warning names EURbC: %q", plain)
 			}
 		})
 	}

@@ -41,7 +41,7 @@ func TestRequote_form_is_shown_if_the_service_allows_it(t *testing.T) {
 			continue
 		}
 		if forms.Length() != 1 || doc.Find(tt.selector).Length() != 1 {
-			t.Errorf("%s: %d forms, %d at %s", tt.name, forms.Length(), doc.Find(tt.selector).Length(), tt.selector)
+			t.Errorf("%s: %d forms, %d at %s, want 1 and 1", tt.name, forms.Length(), doc.Find(tt.selector).Length(), tt.selector)
 		}
 		got := fmt.Sprint(forms.AttrOr("action", ""), " ", forms.AttrOr("method", ""), " ", forms.Find("[name=quote]").AttrOr("value", ""), " ", forms.Find("[name=m]").AttrOr("value", ""))
 		if want := "/invoice/abc/quote post 2 EURC-BASE"; got != want {

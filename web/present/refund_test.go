@@ -115,7 +115,7 @@ func TestRefund_decisions_are_stated(t *testing.T) {
 	expired.Status, expired.Exceptions, expired.PaidAmount, expired.DueAmount = api.StatusExpired, []string{api.ExceptionUnderpaid}, "43.21", "13.29"
 	refund("sent", "bc1q")(&expired)
 	if notes := show(t, expired).Find(".note").Text(); !strings.Contains(notes, "Already sent it?") || !strings.Contains(notes, "has sent a refund") {
-		t.Errorf("after the refund of a part the notes are %q", notes)
+		t.Errorf("after the refund of a part the notes are %q, want the question about sent money and the sent refund", notes)
 	}
 	r := presenttest.Overpaid()
 	r.Exceptions, r.OverpaidAmount = nil, "0"

@@ -22,7 +22,7 @@ func TestPaid_leads_back_to_a_shop_without_a_name(t *testing.T) {
 	r := presenttest.Paid(func(r *api.Resource) { r.MerchantName = "" })
 	auto := showIn(t, frame(func(f *present.Frame) { f.ShopName = "" }), r).Find("#auto")
 	if text := auto.AttrOr("data-say", "") + auto.Text(); strings.Count(text, "back to the shop") != 2 {
-		t.Errorf("the text is %q", text)
+		t.Errorf("the text is %q, want \"back to the shop\" twice", text)
 	}
 }
 
@@ -50,7 +50,7 @@ func TestTheme_can_disable_the_countdown_of_a_paid_page(t *testing.T) {
 			t.Errorf("%s: no button", tt.name)
 		}
 		if tt.want == 1 && !strings.Contains(page.Find("#auto").AttrOr("data-say", ""), "In ten seconds this page goes back to ") {
-			t.Errorf("%s: the text is %q", tt.name, page.Find("#auto").AttrOr("data-say", ""))
+			t.Errorf("%s: the text is %q, want that the page goes back in ten seconds", tt.name, page.Find("#auto").AttrOr("data-say", ""))
 		}
 	}
 }

@@ -24,7 +24,7 @@ const (
 	vpub    = "vpub5Y6cjg78GGuNLsaPhmYsiw4gYX3HoQiRBiSwDaBXKUafCt9bNwWQiitDk5VZ5BVxYnQdwoTyXSs2JHRPAgjAvtbBrf8ZhDYe2jWAqvZVnsc"
 )
 
-func TestNewDestination(t *testing.T) {
+func TestNewDestination_derives_address_and_script(t *testing.T) {
 	t.Parallel()
 	ltcKey := stored(t, ltcZpub, keys.LTC, keys.Main)
 	tests := map[string]struct {
@@ -107,7 +107,7 @@ func TestNewDestination_is_safe_for_concurrent_use(t *testing.T) {
 	group.Wait()
 }
 
-func TestAssets(t *testing.T) {
+func TestAssets_have_the_policy_of_their_network(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		params bitcoin.Params

@@ -26,7 +26,7 @@ const (
 	tpub    = "tpubDC5FSnBiZDMmhiuCmWAYsLwgLYrrT9rAqvTySfuCCrgsWz8wxMXUS9Tb9iVMvcRbvFcAHGkMD5Kx8koh4GquNGNTfohfk7pgjhaPCdXpoba"
 )
 
-func TestNewDestination(t *testing.T) {
+func TestNewDestination_derives_the_same_address_on_every_network(t *testing.T) {
 	t.Parallel()
 	want := map[uint32]chain.Destination{
 		0:  {Address: "0x9858EfFD232B4033E47d90003D41EC34EcaEda94", Script: "0x9858effd232b4033e47d90003d41ec34ecaeda94"},
@@ -78,7 +78,7 @@ func TestNewDestination_refuses(t *testing.T) {
 	}
 }
 
-func TestAssets(t *testing.T) {
+func TestAssets_have_the_policy_of_their_network(t *testing.T) {
 	t.Parallel()
 	type row struct {
 		Code, Symbol, Rate, Wallet, Contract string

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestNetworks_policies(t *testing.T) {
+func TestNetworks_have_one_policy_for_all_assets(t *testing.T) {
 	t.Parallel()
 	type policy struct {
 		Depths [3]int // below 500 and 5,000 EUR, and above
@@ -59,7 +59,7 @@ func TestNetworks_policies(t *testing.T) {
 
 // The links are those of EIP-681: a coin has its value in wei; a token has the contract as the target
 // and the smallest units as a parameter.
-func TestLinks(t *testing.T) {
+func TestLinks_follow_EIP_681(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		params           ethereum.Params

@@ -145,7 +145,7 @@ func TestScan_follows_a_reorganisation(t *testing.T) {
 				t.Errorf("transfers (-got +want):\n%s", diff)
 			}
 			if got.Tip.Hash != c.last().Hash || c.blocks[got.From.Height].Hash != got.From.Hash || got.From.Height > int64(len(c.blocks)-test.depth-2) && test.depth > 4 {
-				t.Errorf("the snapshot begins at %v and ends at %v", got.From, got.Tip)
+				t.Errorf("the snapshot begins at %v and ends at %v, want blocks of the new chain from below the fork", got.From, got.Tip)
 			}
 		})
 	}

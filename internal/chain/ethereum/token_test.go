@@ -10,7 +10,7 @@ import (
 	"chequer/internal/chain/ethereum"
 )
 
-func TestTokenFaults(t *testing.T) {
+func TestTokenFaults_name_tokens_with_wrong_or_unknown_decimals(t *testing.T) {
 	t.Parallel()
 	const unknown = -1
 	tests := map[string]struct {

@@ -378,7 +378,7 @@ func TestClient_bounds_the_offset_of_the_services_clock(t *testing.T) {
 			t.Errorf("Date %s: %v, %s left", date, err, remaining)
 		}
 		if at, bad := time.Parse(api.TimeLayout, got.Resource.CreatedAt); bad == nil && at.Sub(clock()).Abs() > 10*365*24*time.Hour {
-			t.Errorf("Date %s: created at %s", date, at)
+			t.Errorf("Date %s: created at %s, want a time within ten years of the clock", date, at)
 		}
 	}
 }
@@ -439,7 +439,7 @@ func isValidText(text string, maximum int) bool {
 func wantValid(t *testing.T, r api.Resource) {
 	t.Helper()
 	if !slices.Contains([]string{"created", "pending", "paid", "expired", "declined"}, r.Status) || !validID.MatchString(r.ForeignID) {
-		t.Errorf("%q is %q", r.ForeignID, r.Status)
+		t.Errorf("%q is %q, want a valid identifier and status", r.ForeignID, r.Status)
 	}
 	if len(r.PaymentMethods) > 32 || len(r.Payments) > 1000 || len(r.Quotes) > 100 || len(r.Refunds) > 100 || len(r.Exceptions) > 8 {
 		t.Error("a list is too long")
@@ -481,7 +481,7 @@ func wantValidField(t *testing.T, name string, value any) {
 	case json.Number:
 		n, err := strconv.ParseInt(v.String(), 10, 64)
 		if err != nil || name != "seconds_left" && (n < 0 || n > 1e6) || n > 4e8 || n < -4e8 {
-			t.Errorf("%s is %s", name, v)
+			t.Errorf("%s is %s, want a number within its bounds", name, v)
 		}
 	case string:
 		maximum := longest[name]
@@ -491,14 +491,14 @@ func wantValidField(t *testing.T, name string, value any) {
 		isAmount, isRate := strings.HasSuffix(name, "amount"), strings.HasPrefix(name, "rate_") && name != "rate_source"
 		switch {
 		case !isValidText(v, maximum):
-			t.Errorf("%s is %.100q", name, v)
+			t.Errorf("%s is %.100q, want valid text of its length", name, v)
 		case (isAmount || isRate && v != "") && (len(v) > 40 || !validAmount.MatchString(v)):
-			t.Errorf("%s is %q", name, v)
+			t.Errorf("%s is %q, want an amount in plain digits", name, v)
 		case strings.HasPrefix(name, "url_") && v != "" && !strings.HasPrefix(strings.ToLower(v), "http"):
-			t.Errorf("%s is %q", name, v)
+			t.Errorf("%s is %q, want an address of http", name, v)
 		case (strings.HasSuffix(name, "_at") || name == "from" || name == "until") && v != "":
 			if _, err := time.Parse(time.RFC3339, v); err != nil {
-				t.Errorf("%s is %q", name, v)
+				t.Errorf("%s is %q, want a time of RFC 3339", name, v)
 			}
 		}
 	}

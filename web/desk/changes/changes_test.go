@@ -46,7 +46,7 @@ func newHub(t *testing.T) (*changes.Hub, *feed) {
 	return h, f
 }
 
-func TestWait(t *testing.T) {
+func TestWait_returns_only_after_a_change_of_the_shop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, f := newHub(t)

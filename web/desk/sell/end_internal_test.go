@@ -6,7 +6,7 @@ import (
 )
 
 // An hour of one digit is accepted, and a time that the clocks skip is not.
-func TestReadEnd(t *testing.T) {
+func TestReadEnd_refuses_times_that_the_clock_skips(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {

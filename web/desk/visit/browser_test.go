@@ -6,7 +6,7 @@ import (
 	"chequer/web/desk/visit"
 )
 
-func TestBrowser(t *testing.T) {
+func TestBrowser_names_browser_and_system(t *testing.T) {
 	t.Parallel()
 	for agent, want := range map[string]string{
 		"Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0":                                                                  "Firefox on Linux",

@@ -201,7 +201,7 @@ func TestPeer_shares_the_chain_and_the_wallet(t *testing.T) {
 	}
 }
 
-func TestBtcd_with_TLS(t *testing.T) {
+func TestBtcd_with_TLS_has_an_https_address(t *testing.T) {
 	t.Parallel()
 	n := bitcointest.Btcd(t, bitcointest.TLS())
 	if !strings.HasPrefix(n.RPC, "https://") {

@@ -41,7 +41,7 @@ func expire(t *testing.T, p *light.Pool) {
 	p.Expire(t)
 }
 
-func TestPool_invented_transactions(t *testing.T) {
+func TestPool_limits_invented_transactions(t *testing.T) {
 	t.Parallel()
 
 	t.Run("of_one_destination_are_limited_in_bytes", func(t *testing.T) {

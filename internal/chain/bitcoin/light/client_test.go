@@ -233,7 +233,7 @@ func TestRun_names_an_unusable_folder(t *testing.T) {
 	}
 }
 
-func TestHealth_without_peers(t *testing.T) {
+func TestHealth_without_peers_names_the_missing_peers(t *testing.T) {
 	t.Parallel()
 	network := light.Mainnet
 	params := *network.Params

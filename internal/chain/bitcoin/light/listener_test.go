@@ -17,7 +17,7 @@ func withWitness(tx *wire.MsgTx, size int) *wire.MsgTx {
 	return tx
 }
 
-func TestListener_delivery(t *testing.T) {
+func TestListener_requests_undelivered_transactions_from_the_next_peer(t *testing.T) {
 	t.Parallel()
 	tx := newTx([]int{1}, shop)
 	id := tx.TxHash().String()

@@ -64,7 +64,7 @@ func want(t *testing.T, p *light.Pool, waiting []*wire.MsgTx, conflicts map[int]
 	for _, c := range found {
 		gotConflicts[c.Outpoint] = c.Tx
 		if c.Seen != p.Seen(c.Tx) || c.Seen.IsZero() {
-			t.Errorf("conflict seen at %s, its transaction at %s", c.Seen, p.Seen(c.Tx))
+			t.Errorf("conflict seen at %s, want the time of its transaction, %s", c.Seen, p.Seen(c.Tx))
 		}
 	}
 	for n, tx := range conflicts {

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/chain/bitcoin/light"
 )
 
-func TestTrust(t *testing.T) {
+func TestTrust_requires_agreeing_peers_and_a_recent_tip(t *testing.T) {
 	t.Parallel()
 	trust := light.Trust{Peers: 4, Filters: 3, MaxTipAge: 3 * time.Hour, MinWork: big.NewInt(1000)}
 	// Each witness has a group, a tip and a filter header. Those of the client are 1.

@@ -16,7 +16,7 @@ import (
 	"chequer/internal/chain/chaintest"
 )
 
-func TestBlock(t *testing.T) {
+func TestBlock_is_the_same_in_either_format(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 2)
 	for i := range 4 {

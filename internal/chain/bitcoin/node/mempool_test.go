@@ -173,7 +173,7 @@ func likeBtcd(f *fake) {
 	}
 }
 
-func TestWaiting_since(t *testing.T) {
+func TestWaiting_begins_at_the_start_of_the_node(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	n := f.source()
@@ -248,7 +248,7 @@ type outpoints struct {
 
 func (w outpoints) Outpoint(o string) bool { return slices.Contains(w.watched, o) }
 
-func TestWaiting_conflicts(t *testing.T) {
+func TestWaiting_returns_conflicts_of_watched_outpoints_only(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	n, tx := f.source(), f.send(destination(1), 1000)

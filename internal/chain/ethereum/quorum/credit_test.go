@@ -23,7 +23,7 @@ func openClaimed(t *testing.T, fake *fakeChain, list []quorum.Endpoint, change .
 	return s
 }
 
-func TestCredit(t *testing.T) {
+func TestCredit_is_at_most_the_rise_of_the_balance(t *testing.T) {
 	t.Parallel()
 	token := func(units uint64, fee int64) transfer {
 		return transfer{contract: feeToken, to: ourAddress, units: units, fee: fee}

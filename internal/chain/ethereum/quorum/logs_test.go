@@ -54,7 +54,7 @@ func TestScan_sends_addresses_only_with_permission(t *testing.T) {
 func TestScan_finds_transfers_to_a_destination_added_later(t *testing.T) {
 	t.Parallel()
 	for _, allowed := range []bool{false, true} {
-		t.Run(fmt.Sprintf("by address %t", allowed), func(t *testing.T) {
+		t.Run(fmt.Sprintf("address queries allowed %t", allowed), func(t *testing.T) {
 			t.Parallel()
 			fake := newFakeChain(20)
 			fake.mineBlock(tokenPayment(otherAddress, 7_000_000))

@@ -80,16 +80,16 @@ func TestScan_names_the_faulty_endpoint(t *testing.T) {
 	s := openShop(t, fake, endpoints(nodes...))
 	s.want("5")
 	if h := s.scanner.Health(); h.Fault != "" || h.Height != 21 || h.Source != "2 of 3 endpoints" {
-		t.Errorf("health is %+v", h)
+		t.Errorf("health is %+v, want height 21 from 2 of 3 endpoints without a fault", h)
 	}
 	if got := s.quorum.Reports()[2]; got.Fault != "it answers for chain 137, not 31337" || got.Name != "C" {
-		t.Errorf("report is %+v", got)
+		t.Errorf("report is %+v, want the wrong chain of C", got)
 	}
 	nodes[1].change(func(n *node) { n.isDown = true })
 	fake.mineBlock()
 	s.wantError("endpoints of at least 2 operators must answer", "C: it answers for chain 137", "B: ")
 	if h := s.scanner.Health(); !strings.Contains(h.Fault, "must answer") {
-		t.Errorf("health is %+v", h)
+		t.Errorf("health is %+v, want the fault that too few endpoints answer", h)
 	}
 	nodes[1].change(func(n *node) { n.isDown = false })
 	fake.pass(2 * time.Minute)
@@ -106,10 +106,10 @@ func TestScan_reports_an_endpoint_that_others_deny(t *testing.T) {
 	})
 	s.want()
 	if got := log.String(); strings.Count(got, "others deny") != 1 || !strings.Contains(got, "network=base endpoint=B tx="+fakeTransfer.tx) {
-		t.Errorf("log is %q", got)
+		t.Errorf("log is %q, want one line about the transaction that B denies", got)
 	}
 	if got := s.quorum.Reports()[1].Denied; !strings.Contains(got, fakeTransfer.tx) {
-		t.Errorf("denied is %q", got)
+		t.Errorf("denied is %q, want the forged transaction", got)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestScan_follows_a_silent_reorganisation(t *testing.T) {
 	fake.mineBlock()
 	after := s.want()
 	if after.Blocks[paid.height] == paid.hash || after.From.Height >= paid.height {
-		t.Errorf("block %d is still %s, from %d", paid.height, paid.hash, after.From.Height)
+		t.Errorf("block %d is still %s in a scan from %d, want it removed", paid.height, paid.hash, after.From.Height)
 	}
 	// The same transaction is mined again, with another log index.
 	remined := paid.transfers[0]
