@@ -25,7 +25,7 @@ func TestReadCode_reads_codes_that_only_rotation_makes_readable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if text, err := readCode(withoutSmallBorder(picture)); err != nil || !strings.HasPrefix(text, "ethereum:0x") {
+			if text, err := readCode(withoutCorners(picture)); err != nil || !strings.HasPrefix(text, "ethereum:0x") {
 				t.Errorf("read %q, %v", text, err)
 			}
 		})
