@@ -125,7 +125,7 @@ func TestNew_EVM_networks_refuses(t *testing.T) {
 		"a network without tokens":    {"CHEQUER_GNOSIS_RPC=public", "CHEQUER_GNOSIS_RPC: no token of this network is known"},
 		"one operator":                {"CHEQUER_BASE_RPC=https://a.example.org,https://b.example.org", "CHEQUER_BASE_RPC: endpoints of at least two operators"},
 		"an unknown token":            {"CHEQUER_EVM_TOKENS=SHIB", `"SHIB" is not a listed token`},
-		"an unknown network":          {"CHEQUER_EVM_TOKENS=bsc:X:" + contract + ":18:EURC", "such as base:CODE"},
+		"an unknown network":          {"CHEQUER_EVM_TOKENS=bsc:X:" + contract + ":18:EURC", "\"bsc\" is not a known EVM network"},
 		"a mistyped contract":         {"CHEQUER_EVM_TOKENS=base:XX:0x420cA0f9B9b604cE0fd9C18EF134C705e5Fa3430:18:EURC", "a character is mistyped"},
 		"too many decimals":           {"CHEQUER_EVM_TOKENS=base:XX:" + contract + ":77:EURC", "not a number of decimals"},
 		"a code in small letters":     {"CHEQUER_EVM_TOKENS=base:xx:" + contract + ":18:EURC", "capital letters"},
