@@ -51,6 +51,8 @@ type fixture struct {
 	shop      merchant.Merchant
 	token     string // of a key for test invoices, with every scope but that to settle
 	log       *logtest.Journal
+
+	newInvoices func(invoice.Storage) *invoice.Service
 }
 
 // onBoth runs a test on both engines.
@@ -76,10 +78,13 @@ func newFixture(t testing.TB, url string) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.invoices = invoice.NewService(invoice.Config{
-		Storage: f.storage, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {f.simnet}}, Rates: func() invoice.Rates { return fixed },
-		Now: f.clock.Now, NewID: func() string { return token.New(32) }, Encode: wire.Event, Messages: greenfield.Messages, Log: log,
-	})
+	f.newInvoices = func(s invoice.Storage) *invoice.Service {
+		return invoice.NewService(invoice.Config{
+			Storage: s, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {f.simnet}}, Rates: func() invoice.Rates { return fixed },
+			Now: f.clock.Now, NewID: func() string { return token.New(32) }, Encode: wire.Event, Messages: greenfield.Messages, Log: log,
+		})
+	}
+	f.invoices = f.newInvoices(f.storage)
 	f.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: f.storage, Check: loopback.Check, EncodeTest: wire.TestEvent, Now: f.clock.Now, Token: token.New,
 	})

@@ -35,6 +35,8 @@ type Merchants interface {
 type Data interface {
 	// PluginData returns the data of those of the invoices that have any, by their identifiers.
 	PluginData(ctx context.Context, invoiceIDs ...string) (map[string]invoice.PluginData, error)
+	// PluginArchived returns those of the invoices that are archived.
+	PluginArchived(ctx context.Context, invoiceIDs ...string) (map[string]bool, error)
 	// SetPluginMetadata replaces the metadata of a merchant's invoice, or returns invoice.ErrNotFound.
 	SetPluginMetadata(ctx context.Context, merchantID, invoiceID string, metadata []byte) error
 	// SetPluginArchived archives a merchant's invoice, or returns invoice.ErrNotFound.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"chequer/internal/invoice"
+	"chequer/internal/money"
 )
 
 // The values of status.
@@ -26,16 +27,22 @@ const (
 
 // statusName returns the status of an invoice as plug-ins read it.
 func statusName(inv *invoice.Invoice) string {
+	return nameOf(inv.State.Status, inv.State.Due, inv.PaidCount)
+}
+
+// nameOf returns the status of an invoice as plug-ins read it, from its own status, the rest of the price that is due,
+// and the number of times that it became paid.
+func nameOf(status invoice.Status, due money.Amount, paidCount int64) string {
 	switch {
-	case inv.State.Status == invoice.Paid:
+	case status == invoice.Paid:
 		return settled
-	case inv.State.Status == invoice.Declined:
+	case status == invoice.Declined:
 		return invalid
-	case isCovered(inv):
+	case status == invoice.Pending && due.IsZero():
 		return processing
-	case inv.PaidCount > 0: // the money of a paid invoice disappeared
+	case paidCount > 0: // the money of a paid invoice disappeared
 		return invalid
-	case inv.State.Status == invoice.Expired:
+	case status == invoice.Expired:
 		return expired
 	}
 	return statusNew
