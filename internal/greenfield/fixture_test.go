@@ -18,6 +18,7 @@ import (
 	"chequer/internal/greenfield"
 	"chequer/internal/guard"
 	"chequer/internal/invoice"
+	"chequer/internal/invoicing"
 	"chequer/internal/logtest"
 	"chequer/internal/merchant"
 	"chequer/internal/rates"
@@ -97,7 +98,7 @@ func newFixture(t testing.TB, url string) *fixture {
 	})
 	f.watch()
 	f.config = greenfield.Config{
-		Invoices: f.invoices, Merchants: f.merchants, Data: f.storage, Endpoints: f.endpoints, Prices: merchant.NewPrices(nil, "1000000"), BaseURL: "https://pay.example/shop", BasePath: "/shop",
+		Invoices: f.invoices, Creator: invoicing.New(invoicing.Config{Invoices: f.invoices, Merchants: f.merchants}), Merchants: f.merchants, Data: f.storage, Endpoints: f.endpoints, Prices: merchant.NewPrices(nil, "1000000"), BaseURL: "https://pay.example/shop", BasePath: "/shop",
 		Protected: func(*http.Request) bool { return true }, Now: f.clock.Now, Log: log,
 	}
 	f.handler = greenfield.New(f.config)

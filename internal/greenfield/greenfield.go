@@ -28,7 +28,10 @@ type Merchants interface {
 	AuthenticateToken(ctx context.Context, token string) (merchant.Key, error)
 	// UseKey records that a key was used.
 	UseKey(ctx context.Context, k merchant.Key) error
-	invoicing.Merchants
+	// Merchant reads a merchant.
+	Merchant(ctx context.Context, id string) (merchant.Merchant, error)
+	// Wallets lists a merchant's current wallets of a mode.
+	Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
 }
 
 // Data stores what plug-ins keep with invoices. It is safe for concurrent use.
@@ -46,16 +49,12 @@ type Data interface {
 // Config holds the dependencies and settings of the API.
 type Config struct {
 	Invoices  *invoice.Service
+	Creator   *invoicing.Service // of new invoices
 	Merchants Merchants
 	Data      Data
 	Endpoints *merchant.Endpoints
-	// Overrides are the payment settings that merchants cannot change.
-	Overrides merchant.Overrides
 	// Prices are the prices that an invoice can have.
 	Prices merchant.Prices
-	// Worthless and Created are as in invoicing.Config.
-	Worthless bool
-	Created   chan<- string
 	// BaseURL is the public address, which may contain a path. Links start with it.
 	BaseURL string
 	// BasePath is the prefix of the paths of requests.
@@ -71,7 +70,6 @@ type Config struct {
 
 type server struct {
 	Config
-	creator   *invoicing.Service
 	keys      *httpapi.Buckets
 	addresses *httpapi.Buckets
 }
@@ -79,10 +77,7 @@ type server struct {
 // New returns the handler of every path below the base path that Owns reports.
 func New(c Config) http.Handler {
 	s := &server{
-		Config: c,
-		creator: invoicing.New(invoicing.Config{
-			Invoices: c.Invoices, Merchants: c.Merchants, Overrides: c.Overrides, Worthless: c.Worthless, Created: c.Created,
-		}),
+		Config:    c,
 		keys:      httpapi.NewBuckets(c.Limits.PerKey, 5*c.Limits.PerKey),
 		addresses: httpapi.NewBuckets(c.Limits.PerAddress, 2*c.Limits.PerAddress),
 	}
