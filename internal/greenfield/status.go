@@ -90,8 +90,11 @@ func isAccepted(inv *invoice.Invoice) bool { return !inv.AcceptedAt.IsZero() }
 // of it is confirmed, and its value at receipt covers the price. Some plug-ins treat such an invoice as settled.
 func isPaidLate(inv *invoice.Invoice, e *invoice.Evaluation, now time.Time) bool {
 	d := e.Decisions(now, invoice.Tolerance{})
-	if !d.Accept || d.LacksRate || d.Accepted.Status != invoice.Paid {
-		return false
-	}
-	return inv.Terms.Price.Sub(d.AcceptedValue).Cmp(inv.Terms.Rules.Tolerance) <= 0
+	return d.Accepted.Status == invoice.Paid && wouldCover(inv, d)
+}
+
+// wouldCover reports whether the money that waits for a decision of the merchant, confirmed or not, would cover the
+// price at its value at receipt.
+func wouldCover(inv *invoice.Invoice, d invoice.Decisions) bool {
+	return d.Accept && !d.LacksRate && inv.Terms.Price.Sub(d.AcceptedValue).Cmp(inv.Terms.Rules.Tolerance) <= 0
 }
