@@ -126,6 +126,7 @@ func (s *server) invoiceRoutes(g *echo.Group) {
 	view, modify := merchant.ScopeViewInvoices, merchant.ScopeModifyInvoices
 	g.POST(list, s.authorized(s.createInvoice, merchant.ScopeCreateInvoice))
 	g.GET(list, s.authorized(s.listInvoices, view))
+	g.POST("/stores/:store/pull-payments", s.authorized(s.createPullPayment, merchant.ScopeOfferRefund))
 	for _, one := range []string{list + "/:id", "/invoices/:id"} {
 		g.GET(one, s.authorized(s.readInvoice, view))
 		g.PUT(one, s.authorized(s.setMetadata, modify))
