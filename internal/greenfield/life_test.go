@@ -73,8 +73,8 @@ var manners = map[string]manner{
 	},
 }
 
-// life are the orders of a shop: what happens to each, with the status that the plug-in reads afterwards. Steps are
-// as in orderSteps, and DECLINE and REFUND.
+// life are the orders of a shop, each with its steps and the status that the plug-in reads afterwards. Steps are as in
+// orderSteps, and DECLINE and REFUND.
 var life = []struct{ steps, want string }{
 	{"", "New None"},
 	{"pay 0.005", "New PaidPartial"},

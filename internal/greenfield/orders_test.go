@@ -21,7 +21,7 @@ type shopOrders struct {
 	arrived  map[string]int    // the same by OriginalDeliveryID
 }
 
-// subject is what a message is about. payment is "" unless it is about a payment.
+// subject names the kind of a message, its invoice and its payment. payment is "" unless it is about a payment.
 type subject struct{ kind, invoice, payment string }
 
 // learn lets the network, the clock and the messages take effect. isUp states whether the receiver accepts messages.
@@ -52,7 +52,7 @@ func (o *shopOrders) learn(isUp bool) {
 	}
 }
 
-// orderKinds are what happens to an order, with the status in which it ends.
+// orderKinds are the kinds of orders, each with the status in which it ends.
 var orderKinds = []struct{ kind, want string }{
 	{"exact", "Settled"}, {"part", "Expired"}, {"over", "Settled"}, {"unpaid", "Expired"}, {"reorganised", "Invalid"}, {"mined again", "Settled"}, {"late", "Expired"},
 	{"two parts", "Settled"}, {"replaced", "Expired"}, {"declined", "Invalid"},

@@ -28,8 +28,7 @@ func (n *forgetful) Scan(ctx context.Context, from chain.Cursor, watched chain.W
 	return s, err
 }
 
-// orderSteps are what happens to an invoice before its messages are compared. A step is a word, with an amount of
-// Bitcoin after a payment.
+// orderSteps lets steps happen to an invoice. A step is a word, with an amount of Bitcoin after a payment.
 func (f *fixture) orderSteps(id string, hidden map[string]bool, steps ...string) {
 	f.t.Helper()
 	var txs []string
