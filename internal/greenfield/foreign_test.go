@@ -20,7 +20,7 @@ var storeCalls = []struct{ method, path, body string }{
 
 // The calls of a store refuse the key of another shop or mode in the same way as for a store that does not exist, and
 // change nothing. Without the store in the path they find nothing.
-func TestCalls_of_another_store(t *testing.T) {
+func TestCalls_of_another_store_are_refused(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		id := f.create(`{"amount":"864.20","currency":"EUR","metadata":{"orderId":"1"}}`).ID
 		f.confirm(f.pay(id, whole))

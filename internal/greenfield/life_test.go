@@ -92,7 +92,7 @@ var life = []struct{ steps, want string }{
 }
 
 // Every plug-in sells, declines, refunds and disconnects with the scopes of its own key.
-func TestPlugins_in_every_case(t *testing.T) {
+func TestPlugins_read_the_status_of_every_case(t *testing.T) {
 	t.Parallel()
 	for _, p := range merchant.Plugins {
 		if p.Name == "other" {
@@ -179,7 +179,7 @@ func (f *fixture) checkRefund(id string) {
 
 // The list of payment methods of an invoice has one method as soon as it received money in one: the plug-in for Magento
 // refuses a list with two currencies.
-func TestInvoiceMethods_of_one_coin(t *testing.T) {
+func TestInvoiceMethods_list_one_coin_after_a_payment(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, storageFile(t))
 	for _, steps := range [][]string{{"pay 0.005"}, {"pay 0.01"}, {"pay 0.02", "confirm"}, {"pay 0.005", "expire"}, {"expire", "pay 0.01", "confirm"}, {"pay 0.01", "replace"}} {

@@ -36,7 +36,7 @@ func (l *largeStore) PluginArchived(_ context.Context, ids ...string) (map[strin
 }
 
 // A list ends only where the invoices end, however many archived ones there are before an invoice.
-func TestListInvoices_behind_archived_ones(t *testing.T) {
+func TestListInvoices_finds_invoices_behind_archived_ones(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("creates more than a thousand invoices")

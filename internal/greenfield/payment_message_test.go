@@ -68,7 +68,7 @@ func (f *fixture) orderSteps(id string, hidden map[string]bool, steps ...string)
 
 // A message about a payment is sent only if the payments cover the price, or after the expiry, and once for each
 // payment: some plug-ins take it for the payment of the full price.
-func TestMessages_about_payments(t *testing.T) {
+func TestMessages_about_payments_are_sent_once_and_not_for_a_part(t *testing.T) {
 	t.Parallel()
 	const seen, confirmed = "InvoiceReceivedPayment", "InvoicePaymentSettled"
 	for name, tt := range map[string]struct {
@@ -135,7 +135,7 @@ func TestMessages_about_payments(t *testing.T) {
 
 // A change that has no event of the feed can have messages: a payment that disappeared and is shown again completes
 // the price.
-func TestMessages_without_an_event(t *testing.T) {
+func TestMessages_do_not_need_an_event(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		network := &forgetful{f.simnet, map[string]bool{}}
 		f.watcher = watcher.New(watcher.Config{

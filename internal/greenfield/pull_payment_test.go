@@ -25,7 +25,7 @@ func (f *fixture) paidOrder(orderID, amount string) (id string) {
 	return id
 }
 
-func TestPullPayment(t *testing.T) {
+func TestPullPayment_prepares_a_refund_of_the_order(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		id := f.paidOrder("1042", whole)
 		f.create(`{"amount":"864.20","currency":"EUR","metadata":{"orderId":"1042"}}`) // of a shopper who came back
@@ -57,7 +57,7 @@ func TestPullPayment(t *testing.T) {
 }
 
 // Only one refund comes from a request that is repeated, and two from two equal refunds.
-func TestPullPayment_repeated(t *testing.T) {
+func TestPullPayment_repeated_within_two_minutes_prepares_one_refund(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		id := f.paidOrder("1042", whole)
 		count := func() int {
@@ -103,7 +103,7 @@ func TestPullPayment_refuses(t *testing.T) {
 	other := f.createShop("Bakery")
 	path, unknown := f.store("/pull-payments"), "There is no invoice with the order ID in the name"
 	for body, want := range map[string]string{
-		pullPayment("Refund of order 1042; ", "864.21"): `[{"path":"amount","message":"The refund is, at the current rate, more than what was received`,
+		pullPayment("Refund of order 1042; ", "864.21"): `[{"path":"amount","message":"The refund is, at the current rate, more than the confirmed amount`,
 		pullPayment("Refund of order 1042; ", "0"):      `"path":"amount"`,
 		pullPayment("Refund of order 1042; ", ""):       `"path":"amount"`,
 		pullPayment("Refund of order unpaid; ", "5"):    `The invoices of the order \"unpaid\" received nothing`,

@@ -139,7 +139,7 @@ var refundFaults = []struct {
 	{invoice.ErrNothingReceived, "The invoice received nothing that can be refunded"},
 	{invoice.ErrRefundAsset, "The invoice received nothing by this payment method"},
 	{invoice.ErrNoSurplus, "The invoice received nothing above its price"},
-	{invoice.ErrOverRefund, "The refund is, at the current rate, more than what was received, confirmed and not refunded yet"},
+	{invoice.ErrOverRefund, "The refund is, at the current rate, more than the confirmed amount that is not refunded yet"},
 	{invoice.ErrTooLittle, "The refund is less than the network can transfer"},
 	{invoice.ErrState, "The money of the invoice counts for it, and it is not paid yet: cancel it or wait"},
 }

@@ -290,7 +290,7 @@ func TestMessages_wait_for_the_receiver(t *testing.T) {
 
 // A message that the receiver refuses for good delays nothing. Another refused message delays the later ones of its
 // invoice for 20 minutes at most, so that they arrive in their order, and delays those of no other invoice.
-func TestMessages_behind_a_refused_one(t *testing.T) {
+func TestMessages_wait_for_a_refused_one_for_a_limited_time(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		shop, _ := newReceiver(t, f, "InvoiceCreated", "InvoiceProcessing", "InvoiceSettled")
 		want := func(moment string, want ...string) {
