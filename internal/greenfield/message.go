@@ -60,6 +60,9 @@ func Messages(before, after *invoice.Invoice, at time.Time) []invoice.Message {
 		c.add(message{Type: invoiceCreated})
 		return c.messages
 	}
+	if !c.isHeldBack(after) {
+		c.payments = paymentsOf(after)
+	}
 	from, to := statusName(before), statusName(after)
 	c.addPayments(invoiceReceivedPayment, func(t *invoice.Transfer) *bool { return &t.ToldReceived }, func(invoice.Payment) bool { return true })
 	if from != to && to == processing {
@@ -76,6 +79,7 @@ func Messages(before, after *invoice.Invoice, at time.Time) []invoice.Message {
 type change struct {
 	before, after *invoice.Invoice
 	at            time.Time
+	payments      []invoice.Payment // of after; none while messages about them are held back
 	messages      []invoice.Message
 }
 
@@ -106,7 +110,8 @@ func (c *change) addStatus(status string) {
 // returns the field of a transfer that states whether it has one; invoices from before the field existed have messages
 // for what applied before the change.
 func (c *change) addPayments(kind string, told func(*invoice.Transfer) *bool, applies func(invoice.Payment) bool) {
-	if c.isHeldBack(c.after) {
+	untold := slices.DeleteFunc(slices.Clone(c.payments), func(p invoice.Payment) bool { return *told(&p.Transfer) || !applies(p) })
+	if len(untold) == 0 {
 		return
 	}
 	known := map[string]bool{}
@@ -115,17 +120,17 @@ func (c *change) addPayments(kind string, told func(*invoice.Transfer) *bool, ap
 			known[p.ID] = applies(p)
 		}
 	}
-	for _, p := range paymentsOf(c.after) {
+	for _, p := range untold {
+		i := slices.IndexFunc(c.after.Transfers, func(t invoice.Transfer) bool { return t.Network == p.Network && t.ID == p.ID })
+		*told(&c.after.Transfers[i]) = true
 		m, offered := c.after.Method(p.Network, p.Asset)
-		if !offered || known[p.ID] || *told(&p.Transfer) || !applies(p) {
+		if !offered || known[p.ID] {
 			continue
 		}
 		payment := paymentOf(p, m)
 		c.add(message{
 			Type: kind, AfterExpiration: new(p.FirstSeen.After(c.after.ExpiresAt())), MethodID: methodID(m.Asset), Method: formerID(m.Asset), Payment: &payment,
 		})
-		i := slices.IndexFunc(c.after.Transfers, func(t invoice.Transfer) bool { return t.Network == p.Network && t.ID == p.ID })
-		*told(&c.after.Transfers[i]) = true
 	}
 }
 
