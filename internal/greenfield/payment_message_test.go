@@ -11,6 +11,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/simnet"
+	"chequer/internal/greenfield"
 	"chequer/internal/invoice"
 	"chequer/internal/watcher"
 )
@@ -149,4 +150,20 @@ func TestMessages_do_not_need_an_event(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
+}
+
+// The transfers of invoices from before the program recorded what plug-ins were told have no marks: what applied before
+// a change has its message already.
+func TestMessages_about_payments_without_marks_are_not_sent_again(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, storageFile(t))
+	id := f.create(order).ID
+	f.confirm(f.pay(id, whole))
+	before, after := f.invoice(id), f.invoice(id)
+	for _, inv := range []*invoice.Invoice{before, after} {
+		inv.Transfers[0].ToldReceived, inv.Transfers[0].ToldConfirmed = false, false
+	}
+	if got := greenfield.Messages(before, after, noon); len(got) != 0 || !after.Transfers[0].ToldReceived || !after.Transfers[0].ToldConfirmed {
+		t.Errorf("got %d messages, transfer %+v, want none, and a transfer with both marks", len(got), after.Transfers[0])
+	}
 }
