@@ -37,10 +37,16 @@ type ManualSearch struct {
 	Hits       []manual.Hit
 }
 
+// ManualLink is a link to a page of the manual, with those to the pages of its group.
+type ManualLink struct {
+	Link
+	Pages []ManualLink
+}
+
 // Navigation holds the links to the overview, the pages of the manual and the API reference, and the
 // search form.
 type Navigation struct {
-	Pages    []Link
+	Pages    []ManualLink
 	Current  string // address of the page that is shown
 	Sections []Link // sections of the current page
 	IsOpen   bool   // the list of pages is open on wide screens

@@ -83,16 +83,31 @@ func (h *Handler) docsAddress(slug string) string {
 	return h.path(path.Join("/docs", slug))
 }
 
-// navigation returns the links to the overview, all pages of the manual and the API reference. The
-// current page is given by its slug.
+// navigation returns the links to the overview, the pages of the manual and the API reference. The current page is given
+// by its slug. The pages of a group are shown on its pages.
 func (h *Handler) navigation(current string) views.Navigation {
 	n := views.Navigation{Current: h.docsAddress(current), Search: h.docsAddress("search"), IsOpen: current != manual.APIReference}
-	n.Pages = append(n.Pages, views.Link{Text: "Overview", URL: h.docsAddress("")})
+	n.Pages = append(n.Pages, views.ManualLink{Link: views.Link{Text: "Overview", URL: h.docsAddress("")}})
+	shown, _ := manual.Find(current)
 	for _, p := range manual.Pages() {
-		n.Pages = append(n.Pages, views.Link{Text: p.Title, URL: h.docsAddress(p.Slug)})
+		if p.Parent != "" {
+			continue
+		}
+		entry := views.ManualLink{Link: h.manualLink(p)}
+		if current == p.Slug || shown.Parent == p.Slug {
+			for _, q := range p.Group() {
+				entry.Pages = append(entry.Pages, views.ManualLink{Link: h.manualLink(q)})
+			}
+		}
+		n.Pages = append(n.Pages, entry)
 	}
-	n.Pages = append(n.Pages, views.Link{Text: apiReferenceTitle, URL: h.docsAddress(manual.APIReference)})
+	n.Pages = append(n.Pages, views.ManualLink{Link: views.Link{Text: apiReferenceTitle, URL: h.docsAddress(manual.APIReference)}})
 	return n
+}
+
+// manualLink returns the link to a page of the manual.
+func (h *Handler) manualLink(p manual.Page) views.Link {
+	return views.Link{Text: p.Title, URL: h.docsAddress(p.Slug)}
 }
 
 // manualOverview serves GET /docs, which lists the pages of the manual and the contents of the API
@@ -104,7 +119,9 @@ func (h *Handler) manualOverview(c echo.Context) error {
 	}
 	page := views.ManualOverview{Page: h.developerPage(c, "Chequer manual", "docs.css"), Navigation: h.navigation(""), Reference: h.docsAddress(manual.APIReference), Document: document}
 	for _, p := range manual.Pages() {
-		page.Topics = append(page.Topics, views.Topic{Link: views.Link{Text: p.Title, URL: h.docsAddress(p.Slug)}, Summary: p.Summary})
+		if p.Parent == "" {
+			page.Topics = append(page.Topics, views.Topic{Link: h.manualLink(p), Summary: p.Summary})
+		}
 	}
 	return render(c, http.StatusOK, views.ManualOverviewPage(page))
 }
@@ -126,9 +143,12 @@ func (h *Handler) manualPage(c echo.Context) error {
 			page.Navigation.Sections = append(page.Navigation.Sections, views.Link{Text: s.Title, URL: "#" + s.ID})
 		}
 	}
-	page.Previous = page.Navigation.Pages[i] // the overview is the first page
+	page.Previous = page.Navigation.Pages[0].Link // the overview
+	if i > 0 {
+		page.Previous = h.manualLink(manualText.documents[i-1].Page)
+	}
 	if i+1 < len(manualText.documents) {
-		page.Next = page.Navigation.Pages[i+2]
+		page.Next = h.manualLink(manualText.documents[i+1].Page)
 	}
 	return render(c, http.StatusOK, views.ManualPage(page))
 }

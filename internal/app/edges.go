@@ -12,6 +12,7 @@ import (
 	"chequer/internal/config"
 	"chequer/internal/greenfield"
 	"chequer/internal/httpapi"
+	"chequer/internal/invoicing"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
 	"chequer/internal/networks"
@@ -25,12 +26,14 @@ import (
 // edges returns the handler of a server: the API, the pages and /readyz.
 func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error) {
 	created := make(chan string, maxUndrawn)
+	creator := invoicing.New(invoicing.Config{
+		Invoices: d.invoices, Merchants: d.Merchants, Overrides: d.Settings.Overrides, Worthless: c.Worthless(), Created: created,
+	})
 	service := server.New(server.Config{
-		Created:  created,
-		Invoices: d.invoices, Merchants: d.Merchants, Endpoints: d.Endpoints, Links: d.Links, Themes: d.Themes, Products: d.Products, Terminals: d.Terminals, Feed: d.Storage,
+		Invoices: d.invoices, Creator: creator, Merchants: d.Merchants, Endpoints: d.Endpoints, Links: d.Links, Themes: d.Themes, Products: d.Products, Terminals: d.Terminals, Feed: d.Storage,
 		Nonces: d.Storage, Simnet: d.simnet, Proofs: d.Proofs,
-		BaseURL: c.BaseURL, BasePath: c.BasePath(), Overrides: d.Settings.Overrides, Prices: d.Prices, Now: d.Now, Log: o.Log,
-		Worthless: c.Worthless(), MaxUnpaid: int(c.MaxUnpaid), RequireNonce: bool(c.RequireNonce), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
+		BaseURL: c.BaseURL, BasePath: c.BasePath(), Prices: d.Prices, Now: d.Now, Log: o.Log,
+		MaxUnpaid: int(c.MaxUnpaid), RequireNonce: bool(c.RequireNonce), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
 	shops := &storefronts{domain: d, service: service, baseURL: c.BaseURL, mode: merchant.Live, clients: map[string]*client.Client{}}
 	if o.Demo {
@@ -54,18 +57,18 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 	follow := changes.New(changes.Config{Position: d.Storage.FeedPosition, Interval: deskInterval, Log: o.Log})
 	a.onShutdown = append(a.onShutdown, follow.Close)
 	merchants := d.desk(c, o, ready, current, follow)
-	all := routes(c.BasePath(), handlers{service, d.plugins(c, o, created), pages, merchants, readiness.Handler(ready)}, o.Log)
+	all := routes(c.BasePath(), handlers{service, d.plugins(c, o, creator), pages, merchants, readiness.Handler(ready)}, o.Log)
 	return caller.DetectUntrusted(all, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
 }
 
 // plugins returns the handler of the API of shop plug-ins, with half of the rate limits of the other API.
-func (d *domain) plugins(c config.Config, o Options, created chan<- string) http.Handler {
+func (d *domain) plugins(c config.Config, o Options, creator *invoicing.Service) http.Handler {
 	half := limits(c)
 	half.PerKey, half.PerAddress = (half.PerKey+1)/2, (half.PerAddress+1)/2
 	https := strings.HasPrefix(c.BaseURL, "https://")
 	return greenfield.New(greenfield.Config{
-		Invoices: d.invoices, Merchants: d.Merchants, Data: d.Storage, Endpoints: d.Endpoints, Overrides: d.Settings.Overrides, Prices: d.Prices,
-		Worthless: c.Worthless(), Created: created, BaseURL: c.BaseURL, BasePath: c.BasePath(),
+		Invoices: d.invoices, Creator: creator, Merchants: d.Merchants, Data: d.Storage, Endpoints: d.Endpoints, Prices: d.Prices,
+		BaseURL: c.BaseURL, BasePath: c.BasePath(),
 		Protected: func(r *http.Request) bool { return caller.Protected(r, c.Proxies(), https) },
 		Limits:    half, Caller: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 	})

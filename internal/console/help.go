@@ -72,13 +72,15 @@ func helpCompletions(root *cobra.Command, args []string) []cobra.Completion {
 	return found
 }
 
-// topicsTemplate returns the part of the usage of chequer itself that lists the pages of the
-// manual.
+// topicsTemplate returns the part of the usage of chequer itself that lists the pages of the manual, without those that
+// belong to the group of another one.
 func topicsTemplate() string {
 	var b strings.Builder
 	b.WriteString("{{if not .HasParent}}\nTopics, for chequer help TOPIC:\n")
 	for _, p := range manual.Pages() {
-		fmt.Fprintf(&b, "  %-19s %s\n", p.Slug, p.Summary)
+		if p.Parent == "" {
+			fmt.Fprintf(&b, "  %-19s %s\n", p.Slug, p.Summary)
+		}
 	}
 	b.WriteString("{{end}}")
 	return b.String()

@@ -18,6 +18,7 @@ import (
 	"chequer/internal/clocktest"
 	"chequer/internal/httpapi"
 	"chequer/internal/invoice"
+	"chequer/internal/invoicing"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
 	"chequer/internal/proof"
@@ -56,7 +57,7 @@ func newClockedService(t *testing.T) *clockedService {
 	})
 	merchants := merchant.NewService(service.store, service.clock.Now, func(length int) string { return strings.Repeat(rand.Text(), 2)[:length] })
 	service.api = server.New(server.Config{
-		Invoices: service.invoices, Merchants: merchants, Nonces: service.store, Simnet: service.net, Proofs: service.proofs(),
+		Invoices: service.invoices, Creator: invoicing.New(invoicing.Config{Invoices: service.invoices, Merchants: merchants}), Merchants: merchants, Nonces: service.store, Simnet: service.net, Proofs: service.proofs(),
 		BaseURL: "http://shop.example", Prices: merchant.NewPrices(nil, "1000000"), Limits: httpapi.Limits{PerKey: 20, PerAddress: 10}, Now: service.clock.Now, Log: log,
 	})
 	m, err := merchants.EnsureFirst(t.Context(), "Shop")

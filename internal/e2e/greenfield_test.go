@@ -112,7 +112,7 @@ func phpClient(t *testing.T) pluginClient {
 // wantLife are the lines that a pluginClient prints until it waits for the end of its input.
 var wantLife = []string{
 	"connected test-m_first true", "server 2.0.0+chequer.1 true", "stores 1 true", "webhook true 1", "created 12.50 4711 true true",
-	"part New PaidPartial", "seen Processing None", "paid Settled None", "methods 1 BTC 2 Settled+Settled", "over Settled PaidOver",
+	"part New PaidPartial", "seen Processing None", "paid Settled None", "methods 1 BTC 2 Settled+Settled", "refund string true EUR", "over Settled PaidOver",
 	"late Expired PaidLate", "declined Invalid Marked", "changed x", "listed 3", "foreign 403 missing-permission", "unknown 404 invoice-not-found",
 }
 

@@ -41,6 +41,7 @@ var pageStates = []pageState{
 	{"docs_api", ofReference, at("/docs/api"), 0},
 	{"manual", ofDocs, at("/docs/links-and-products"), 0},
 	{"manual_settings", ofDocs, at("/docs/configuration"), 0},
+	{"manual_group", ofDocs, at("/docs/woocommerce"), 0},
 	{"manual_search", ofDocs, at("/docs/search?q=wallet"), 0},
 	{"manual_search_empty", ofDocs, at("/docs/search?q=xyzzy"), 0},
 	{"manual_not_found", ofForm, at("/docs/nothing"), http.StatusNotFound},

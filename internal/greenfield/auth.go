@@ -20,7 +20,7 @@ const permissionPrefix = "btcpay.store."
 // handler handles a call with a key.
 type handler func(c echo.Context, k merchant.Key) error
 
-// authorized accepts a call after these checks: protected connection, token, store, scope, rate limit of the key. The
+// authorized accepts a call after these checks: protected connection, token, rate limit of the key, store, scope. The
 // key needs one of the scopes, or any scope if there are none. The rate limit of the address counts and refuses only
 // calls that fail authentication.
 func (s *server) authorized(handle handler, scopes ...merchant.Scope) echo.HandlerFunc {
@@ -51,12 +51,10 @@ func (s *server) authorized(handle handler, scopes ...merchant.Scope) echo.Handl
 func (s *server) authorize(c echo.Context, k merchant.Key, scopes []merchant.Scope) error {
 	isForeign := c.Param("store") != "" && c.Param("store") != k.StoreID()
 	switch {
-	case isForeign && len(scopes) > 0:
-		return missingPermission(scopes[0])
-	case len(scopes) > 0 && !slices.ContainsFunc(scopes, k.May):
-		return missingPermission(scopes[0])
 	case !s.keys.Allow(k.ID, s.Now()):
 		return errTooMany
+	case len(scopes) > 0 && (isForeign || !slices.ContainsFunc(scopes, k.May)):
+		return missingPermission(scopes[0])
 	}
 	return nil
 }

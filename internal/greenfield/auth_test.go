@@ -201,6 +201,24 @@ func TestCalls_are_limited(t *testing.T) {
 	}
 }
 
+// Calls that are refused because of a missing permission or a foreign store count towards the rate limit of the key.
+func TestRefused_calls_are_limited(t *testing.T) {
+	t.Parallel()
+	for name, path := range map[string]string{"a missing permission": "/stores", "another store": "/stores/m_bakery"} {
+		f := newFixture(t, storageFile(t))
+		f.config.Limits = httpapi.Limits{PerKey: 2, PerAddress: 1}
+		f.handler = greenfield.New(f.config)
+		token := f.newTokenFor(f.shop, merchant.Test, "other", merchant.ScopeCreateInvoice)
+		got := map[int]int{}
+		for range 15 {
+			got[f.send("GET", path, token, "").status]++
+		}
+		if diff := cmp.Diff(map[int]int{http.StatusForbidden: 10, http.StatusTooManyRequests: 5}, got); diff != "" {
+			t.Errorf("%s: statuses (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestUse_of_a_key_is_recorded(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.clock.Advance(time.Hour)

@@ -18,6 +18,7 @@ import (
 	"chequer/internal/greenfield"
 	"chequer/internal/guard"
 	"chequer/internal/invoice"
+	"chequer/internal/invoicing"
 	"chequer/internal/logtest"
 	"chequer/internal/merchant"
 	"chequer/internal/rates"
@@ -51,6 +52,8 @@ type fixture struct {
 	shop      merchant.Merchant
 	token     string // of a key for test invoices, with every scope but that to settle
 	log       *logtest.Journal
+
+	newInvoices func(invoice.Storage) *invoice.Service
 }
 
 // onBoth runs a test on both engines.
@@ -76,10 +79,13 @@ func newFixture(t testing.TB, url string) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.invoices = invoice.NewService(invoice.Config{
-		Storage: f.storage, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {f.simnet}}, Rates: func() invoice.Rates { return fixed },
-		Now: f.clock.Now, NewID: func() string { return token.New(32) }, Encode: wire.Event, Messages: greenfield.Messages, Log: log,
-	})
+	f.newInvoices = func(s invoice.Storage) *invoice.Service {
+		return invoice.NewService(invoice.Config{
+			Storage: s, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {f.simnet}}, Rates: func() invoice.Rates { return fixed },
+			Now: f.clock.Now, NewID: func() string { return token.New(32) }, Encode: wire.Event, Messages: greenfield.Messages, Log: log,
+		})
+	}
+	f.invoices = f.newInvoices(f.storage)
 	f.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: f.storage, Check: loopback.Check, EncodeTest: wire.TestEvent, Now: f.clock.Now, Token: token.New,
 	})
@@ -92,7 +98,7 @@ func newFixture(t testing.TB, url string) *fixture {
 	})
 	f.watch()
 	f.config = greenfield.Config{
-		Invoices: f.invoices, Merchants: f.merchants, Data: f.storage, Endpoints: f.endpoints, Prices: merchant.NewPrices(nil, "1000000"), BaseURL: "https://pay.example/shop", BasePath: "/shop",
+		Invoices: f.invoices, Creator: invoicing.New(invoicing.Config{Invoices: f.invoices, Merchants: f.merchants}), Merchants: f.merchants, Data: f.storage, Endpoints: f.endpoints, Prices: merchant.NewPrices(nil, "1000000"), BaseURL: "https://pay.example/shop", BasePath: "/shop",
 		Protected: func(*http.Request) bool { return true }, Now: f.clock.Now, Log: log,
 	}
 	f.handler = greenfield.New(f.config)

@@ -28,13 +28,18 @@ type Merchants interface {
 	AuthenticateToken(ctx context.Context, token string) (merchant.Key, error)
 	// UseKey records that a key was used.
 	UseKey(ctx context.Context, k merchant.Key) error
-	invoicing.Merchants
+	// Merchant reads a merchant.
+	Merchant(ctx context.Context, id string) (merchant.Merchant, error)
+	// Wallets lists a merchant's current wallets of a mode.
+	Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
 }
 
 // Data stores what plug-ins keep with invoices. It is safe for concurrent use.
 type Data interface {
 	// PluginData returns the data of those of the invoices that have any, by their identifiers.
 	PluginData(ctx context.Context, invoiceIDs ...string) (map[string]invoice.PluginData, error)
+	// PluginArchived returns those of the invoices that are archived.
+	PluginArchived(ctx context.Context, invoiceIDs ...string) (map[string]bool, error)
 	// SetPluginMetadata replaces the metadata of a merchant's invoice, or returns invoice.ErrNotFound.
 	SetPluginMetadata(ctx context.Context, merchantID, invoiceID string, metadata []byte) error
 	// SetPluginArchived archives a merchant's invoice, or returns invoice.ErrNotFound.
@@ -44,16 +49,12 @@ type Data interface {
 // Config holds the dependencies and settings of the API.
 type Config struct {
 	Invoices  *invoice.Service
+	Creator   *invoicing.Service // of new invoices
 	Merchants Merchants
 	Data      Data
 	Endpoints *merchant.Endpoints
-	// Overrides are the payment settings that merchants cannot change.
-	Overrides merchant.Overrides
 	// Prices are the prices that an invoice can have.
 	Prices merchant.Prices
-	// Worthless and Created are as in invoicing.Config.
-	Worthless bool
-	Created   chan<- string
 	// BaseURL is the public address, which may contain a path. Links start with it.
 	BaseURL string
 	// BasePath is the prefix of the paths of requests.
@@ -69,7 +70,6 @@ type Config struct {
 
 type server struct {
 	Config
-	creator   *invoicing.Service
 	keys      *httpapi.Buckets
 	addresses *httpapi.Buckets
 }
@@ -77,10 +77,7 @@ type server struct {
 // New returns the handler of every path below the base path that Owns reports.
 func New(c Config) http.Handler {
 	s := &server{
-		Config: c,
-		creator: invoicing.New(invoicing.Config{
-			Invoices: c.Invoices, Merchants: c.Merchants, Overrides: c.Overrides, Worthless: c.Worthless, Created: c.Created,
-		}),
+		Config:    c,
 		keys:      httpapi.NewBuckets(c.Limits.PerKey, 5*c.Limits.PerKey),
 		addresses: httpapi.NewBuckets(c.Limits.PerAddress, 2*c.Limits.PerAddress),
 	}
@@ -129,6 +126,7 @@ func (s *server) invoiceRoutes(g *echo.Group) {
 	view, modify := merchant.ScopeViewInvoices, merchant.ScopeModifyInvoices
 	g.POST(list, s.authorized(s.createInvoice, merchant.ScopeCreateInvoice))
 	g.GET(list, s.authorized(s.listInvoices, view))
+	g.POST("/stores/:store/pull-payments", s.authorized(s.createPullPayment, merchant.ScopeOfferRefund))
 	for _, one := range []string{list + "/:id", "/invoices/:id"} {
 		g.GET(one, s.authorized(s.readInvoice, view))
 		g.PUT(one, s.authorized(s.setMetadata, modify))

@@ -69,7 +69,7 @@ func (s *server) createInvoice(c echo.Context, k merchant.Key) error {
 		return &fieldFault{Path: "checkout.redirectURL", Message: "The redirect URL " + err.Error()}
 	}
 	create.Terms.URLFailure = create.Terms.URLSuccess
-	inv, err := s.creator.Create(c.Request().Context(), create, []byte("{}"), func(create *invoice.CreateRequest) (err error) {
+	inv, err := s.Creator.Create(c.Request().Context(), create, []byte("{}"), func(create *invoice.CreateRequest) (err error) {
 		create.Terms.Price, err = s.price(string(r.Amount), string(r.Currency))
 		create.Terms.Rules = invoice.DefaultRules(create.Terms.Price.Currency())
 		return err

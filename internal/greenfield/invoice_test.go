@@ -392,7 +392,8 @@ func TestListInvoices_filters_and_leaves_out_archived_invoices(t *testing.T) {
 			"": "dcba", "?take=2": "dc", "?take=2&skip=1": "cb", "?skip=9": "", "?take=0": "",
 			"?orderId=order+0": "da", "?orderId=order+1&orderId=order+2": "cb", "?orderId=order+1&orderId=order+1": "b", "?orderId=nothing": "", "?orderId=": "",
 			"?status=Settled": "b", "?status=Processing": "c", "?status=New": "da", "?status=New&status=Settled": "dba", "?status=Expired": "",
-			"?textSearch=order+2": "c", "?textSearch=" + ids["a"]: "a", "?textSearch=" + strings.Repeat("x", 32): "",
+			"?textSearch=order+2": "c", "?textSearch=order+2&orderId=order+1": "", "?textSearch=order+2&orderId=order+1&orderId=order+2": "c", "?textSearch=order+2&orderId=": "",
+			"?orderId=order+0&textSearch=" + ids["a"]: "a", "?orderId=order+1&textSearch=" + ids["a"]: "", "?orderId=order+1&orderId=order+0&textSearch=" + ids["a"]: "a", "?textSearch=" + ids["a"]: "a", "?textSearch=" + strings.Repeat("x", 32): "",
 			fmt.Sprintf("?startDate=%d", noon.Add(90*time.Second).Unix()): "dc", "?endDate=2026-11-27T12:01:30Z": "ba", "?unknown=1": "dcba",
 		} {
 			got := ""

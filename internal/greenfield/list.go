@@ -22,13 +22,15 @@ const (
 	maxTake     = 250
 	maxSkip     = 10_000
 	maxOrders   = 50 // order IDs of one call
-	listPage    = 100
+	listPage    = 500
+	// maxRead is the largest number of invoices that one call reads in their short form.
+	maxRead = 50_000
 )
 
 // selection are the parameters of a list. Unknown parameters are ignored.
 type selection struct {
 	filter     invoice.Filter
-	orderIDs   []string
+	orderIDs   []string // nil: all
 	statuses   []string // empty: all
 	id         string   // of the only invoice; "" = any
 	skip, take int
@@ -66,8 +68,10 @@ func (s *server) parseSelection(k merchant.Key, query url.Values) (p selection, 
 	case text == "":
 	case len(text) == invoiceIDLength && idPattern.MatchString(text):
 		p.id = text
+	case p.orderIDs == nil || slices.Contains(p.orderIDs, text):
+		p.orderIDs = []string{text}
 	default:
-		p.orderIDs = append(p.orderIDs, text)
+		p.orderIDs = []string{}
 	}
 	return p, nil
 }
@@ -108,6 +112,7 @@ func parseTime(query url.Values, name string, target *time.Time) error {
 }
 
 // listInvoices handles GET stores/{store}/invoices: the invoices of the key's store that are not archived, newest first.
+// Only those that it answers with are read as a whole.
 func (s *server) listInvoices(c echo.Context, k merchant.Key) error {
 	p, err := s.parseSelection(k, c.QueryParams())
 	if err != nil {
@@ -118,9 +123,21 @@ func (s *server) listInvoices(c echo.Context, k merchant.Key) error {
 	if err != nil {
 		return err
 	}
+	ids := []string{}
+	for _, summary := range found[min(p.skip, len(found)):] {
+		ids = append(ids, summary.ID)
+	}
+	data, err := s.Data.PluginData(ctx, ids...)
+	if err != nil {
+		return err
+	}
 	list := [][]byte{}
-	for _, f := range found[min(p.skip, len(found)):] {
-		body, err := s.view(k, f.invoice, f.data)
+	for _, id := range ids {
+		inv, err := s.Invoices.Invoice(ctx, id)
+		if err != nil {
+			return err
+		}
+		body, err := s.view(k, inv, data[id])
 		if err != nil {
 			return err
 		}
@@ -129,33 +146,31 @@ func (s *server) listInvoices(c echo.Context, k merchant.Key) error {
 	return c.JSONBlob(http.StatusOK, append(append([]byte("["), bytes.Join(list, []byte(","))...), ']'))
 }
 
-// foundInvoice is an invoice of a list with what a plug-in keeps with it.
-type foundInvoice struct {
-	invoice *invoice.Invoice
-	data    invoice.PluginData
-}
-
 // selected returns the invoices of a list, including those that are skipped.
-func (s *server) selected(ctx context.Context, p selection) (found []foundInvoice, err error) {
+func (s *server) selected(ctx context.Context, p selection) (found []invoice.Summary, err error) {
 	if p.id != "" {
 		inv, err := s.Invoices.Invoice(ctx, p.id)
-		if errors.Is(err, invoice.ErrNotFound) || err == nil && !p.filter.Selects(inv) {
+		isOther := err == nil && (!p.filter.Selects(inv) || p.orderIDs != nil && !slices.Contains(p.orderIDs, inv.Terms.OrderID))
+		if errors.Is(err, invoice.ErrNotFound) || isOther {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		return s.keep(ctx, []*invoice.Invoice{inv}, p)
+		found, err = s.keep(ctx, []invoice.Summary{inv.Summary()}, p)
+		return found[:min(len(found), p.skip+p.take)], err
 	}
+	left := maxRead
 	for _, f := range p.filters() {
-		more, err := s.read(ctx, f, p)
+		more, err := s.read(ctx, f, p, &left)
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, more...)
+		slices.SortStableFunc(found, func(a, b invoice.Summary) int { return a.Position().Compare(b.Position()) })
+		found = found[:min(len(found), p.skip+p.take)]
 	}
-	slices.SortStableFunc(found, func(a, b foundInvoice) int { return b.invoice.CreatedAt.Compare(a.invoice.CreatedAt) })
-	return found[:min(len(found), p.skip+p.take)], nil
+	return found, nil
 }
 
 // ownStatuses are the statuses of this server that an invoice with a status of the API usually has. An invoice whose
@@ -168,7 +183,7 @@ var ownStatuses = map[string][]invoice.Status{
 // invoice that another one selects.
 func (p selection) filters() (filters []invoice.Filter) {
 	orderIDs, statuses := []string{""}, []invoice.Status{""}
-	if len(p.orderIDs) > 0 {
+	if p.orderIDs != nil {
 		orderIDs = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(p.orderIDs))), func(id string) bool {
 			return id == "" || !isOrderID(id)
 		})
@@ -191,14 +206,15 @@ func (p selection) filters() (filters []invoice.Filter) {
 	return filters
 }
 
-// maxRead is the largest number of invoices that are read for one filter beyond those that a list returns or skips.
-const maxRead = 1000
-
-// read returns the invoices of a filter, up to the end of the list that a selection asks for.
-func (s *server) read(ctx context.Context, f invoice.Filter, p selection) (found []foundInvoice, err error) {
+// read returns the invoices of a filter, up to the end of the list that a selection asks for. left is the number of
+// invoices that may still be read.
+func (s *server) read(ctx context.Context, f invoice.Filter, p selection, left *int) (found []invoice.Summary, err error) {
 	var after invoice.Position
-	for count := 0; len(found) < p.skip+p.take && count < p.skip+p.take+maxRead; {
-		page, more, err := s.Invoices.Invoices(ctx, f, after, listPage)
+	for len(found) < p.skip+p.take {
+		if *left <= 0 {
+			return nil, &fieldFault{Path: "startDate", Message: "More than " + strconv.Itoa(maxRead) + " invoices had to be read: select fewer with startDate and endDate"}
+		}
+		page, more, err := s.Invoices.Summaries(ctx, f, after, listPage)
 		if err != nil {
 			return nil, err
 		}
@@ -209,26 +225,26 @@ func (s *server) read(ctx context.Context, f invoice.Filter, p selection) (found
 		if found = append(found, kept...); more == (invoice.Position{}) {
 			break
 		}
-		after, count = more, count+len(page)
+		after = more
+		*left -= max(len(page), 1)
 	}
 	return found, nil
 }
 
 // keep returns those invoices of a page that a selection wants and that are not archived.
-func (s *server) keep(ctx context.Context, page []*invoice.Invoice, p selection) (kept []foundInvoice, err error) {
+func (s *server) keep(ctx context.Context, page []invoice.Summary, p selection) (kept []invoice.Summary, err error) {
 	ids := make([]string, len(page))
-	for i, inv := range page {
-		ids[i] = inv.ID
+	for i, summary := range page {
+		ids[i] = summary.ID
 	}
-	data, err := s.Data.PluginData(ctx, ids...)
+	archived, err := s.Data.PluginArchived(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
-	for _, inv := range page {
-		status, _ := statusOf(inv, s.Invoices.Evaluation(inv), s.Now())
-		isWanted := len(p.statuses) == 0 || slices.Contains(p.statuses, status)
-		if isWanted && data[inv.ID].ArchivedAt.IsZero() {
-			kept = append(kept, foundInvoice{inv, data[inv.ID]})
+	for _, summary := range page {
+		name := nameOf(summary.Status, summary.Due, summary.PaidCount)
+		if !archived[summary.ID] && (len(p.statuses) == 0 || slices.Contains(p.statuses, name)) {
+			kept = append(kept, summary)
 		}
 	}
 	return kept, nil

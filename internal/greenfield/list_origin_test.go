@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"chequer/internal/invoice"
-	"chequer/internal/invoicing"
 	"chequer/internal/money"
 )
 
@@ -13,12 +12,11 @@ import (
 func TestListInvoices_of_other_origins(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, storageFile(t))
-	creator := invoicing.New(invoicing.Config{Invoices: f.invoices, Merchants: f.merchants})
 	for _, kind := range []invoice.OriginKind{invoice.FromTerminal, invoice.FromProduct} {
 		r := invoice.CreateRequest{ID: f.invoices.NewID(), MerchantID: f.shop.ID, Mode: invoice.Test, Origin: invoice.Origin{Kind: kind, ID: "pos_1"}}
 		r.Terms.OrderID, r.Terms.Price = "1042", money.MustParse("1.00", money.EUR)
 		r.Terms.Rules = invoice.DefaultRules(money.EUR)
-		inv, err := creator.Create(t.Context(), r, []byte("{}"), func(*invoice.CreateRequest) error { return nil })
+		inv, err := f.config.Creator.Create(t.Context(), r, []byte("{}"), func(*invoice.CreateRequest) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}

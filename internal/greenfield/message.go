@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -52,19 +53,22 @@ type message struct {
 // the function invoice.Config.Messages.
 //
 // Some plug-ins take the message about a payment for the payment of the full price. These messages are therefore held
-// back until the payments cover the price or the invoice has ended, and then sent for all payments.
+// back until the payments cover the price or the invoice has expired, and then sent for all payments, once for each.
 func Messages(before, after *invoice.Invoice, at time.Time) []invoice.Message {
 	c := change{before: before, after: after, at: at}
 	if before == nil {
 		c.add(message{Type: invoiceCreated})
 		return c.messages
 	}
+	if !c.isHeldBack(after) {
+		c.payments = paymentsOf(after)
+	}
 	from, to := statusName(before), statusName(after)
-	c.addPayments(invoiceReceivedPayment, func(p invoice.Payment) bool { return true })
+	c.addPayments(invoiceReceivedPayment, func(t *invoice.Transfer) *bool { return &t.ToldReceived }, func(invoice.Payment) bool { return true })
 	if from != to && to == processing {
 		c.add(message{Type: invoiceProcessing, OverPaid: new(isOverpaid(after))})
 	}
-	c.addPayments(invoicePaymentSettled, func(p invoice.Payment) bool { return p.Confirmed() })
+	c.addPayments(invoicePaymentSettled, func(t *invoice.Transfer) *bool { return &t.ToldConfirmed }, func(p invoice.Payment) bool { return p.Confirmed() })
 	if from != to {
 		c.addStatus(to)
 	}
@@ -75,6 +79,7 @@ func Messages(before, after *invoice.Invoice, at time.Time) []invoice.Message {
 type change struct {
 	before, after *invoice.Invoice
 	at            time.Time
+	payments      []invoice.Payment // of after; none while messages about them are held back
 	messages      []invoice.Message
 }
 
@@ -101,21 +106,25 @@ func (c *change) addStatus(status string) {
 	}
 }
 
-// addPayments adds a message for each payment for which applies returns true now and did not before, or whose message
-// was held back.
-func (c *change) addPayments(kind string, applies func(invoice.Payment) bool) {
-	if isHeldBack(c.after) {
+// addPayments adds a message for each payment for which applies returns true and that has no such message yet. told
+// returns the field of a transfer that states whether it has one; invoices from before the field existed have messages
+// for what applied before the change.
+func (c *change) addPayments(kind string, told func(*invoice.Transfer) *bool, applies func(invoice.Payment) bool) {
+	untold := slices.DeleteFunc(slices.Clone(c.payments), func(p invoice.Payment) bool { return *told(&p.Transfer) || !applies(p) })
+	if len(untold) == 0 {
 		return
 	}
 	known := map[string]bool{}
-	if !isHeldBack(c.before) {
+	if !c.isHeldBack(c.before) {
 		for _, p := range paymentsOf(c.before) {
 			known[p.ID] = applies(p)
 		}
 	}
-	for _, p := range paymentsOf(c.after) {
+	for _, p := range untold {
+		i := slices.IndexFunc(c.after.Transfers, func(t invoice.Transfer) bool { return t.Network == p.Network && t.ID == p.ID })
+		*told(&c.after.Transfers[i]) = true
 		m, offered := c.after.Method(p.Network, p.Asset)
-		if !offered || known[p.ID] || !applies(p) {
+		if !offered || known[p.ID] {
 			continue
 		}
 		payment := paymentOf(p, m)
@@ -125,9 +134,16 @@ func (c *change) addPayments(kind string, applies func(invoice.Payment) bool) {
 	}
 }
 
-// isHeldBack reports whether messages about the payments of an invoice are held back.
-func isHeldBack(inv *invoice.Invoice) bool {
-	return inv.State.Status == invoice.Created || inv.State.Status == invoice.Pending && !isCovered(inv)
+// isHeldBack reports whether messages about the payments of an invoice are held back: the payments do not cover the
+// price, and the invoice has not expired.
+func (c *change) isHeldBack(inv *invoice.Invoice) bool {
+	switch inv.State.Status {
+	case invoice.Paid, invoice.Expired:
+		return false
+	case invoice.Declined:
+		return !wouldCover(inv, inv.Evaluation().Decisions(c.at, invoice.Tolerance{}))
+	}
+	return !isCovered(inv)
 }
 
 // paymentsOf returns the payments of an invoice that are on their networks and may count. Transfers that were combined

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -46,13 +47,28 @@ func (s *server) refundInvoice(c echo.Context, k merchant.Key) error {
 	if err != nil {
 		return err
 	}
-	draft.By = k.ID
-	_, refund, err := s.Invoices.CreateRefund(c.Request().Context(), inv.ID, draft)
+	refund, err := s.prepareRefund(c, k, inv, draft)
 	if err != nil {
-		return explainRefund(err)
+		return explainRefund(err, "refundVariant")
 	}
+	return s.showRefund(c, inv, refund, refund.Amount)
+}
+
+// repeatTime is the time within which an equal request of a key for a refund is a repetition. Plug-ins have no
+// idempotency keys: they, or the merchant who uses them, repeat a request that was not answered.
+const repeatTime = 2 * time.Minute
+
+// prepareRefund prepares the refund of a draft. Equal refunds are allowed after repeatTime.
+func (s *server) prepareRefund(c echo.Context, k merchant.Key, inv *invoice.Invoice, draft invoice.RefundDraft) (invoice.Refund, error) {
+	draft.By, draft.Again, draft.RepeatTime = k.ID, true, repeatTime
+	_, refund, err := s.Invoices.CreateRefund(c.Request().Context(), inv.ID, draft)
+	return refund, err
+}
+
+// showRefund answers with a refund and its amount, in coins or in the currency of the request.
+func (s *server) showRefund(c echo.Context, inv *invoice.Invoice, r invoice.Refund, amount money.Amount) error {
 	return writeJSON(c, http.StatusOK, refundView{
-		ID: refund.ID, ViewLink: s.BaseURL + "/i/" + inv.ID, Currency: refund.Amount.Currency().Code, Amount: refund.Amount.String(),
+		ID: r.ID, ViewLink: s.BaseURL + "/i/" + inv.ID, Currency: amount.Currency().Code, Amount: amount.String(),
 	})
 }
 
@@ -110,7 +126,7 @@ func (s *server) refundAsset(inv *invoice.Invoice, r refundRequest) (code string
 	}
 	balances := s.Invoices.Evaluation(inv).Balances()
 	if len(balances) == 0 {
-		return "", explainRefund(invoice.ErrNothingReceived)
+		return "", explainRefund(invoice.ErrNothingReceived, "refundVariant")
 	}
 	return balances[0].Asset, nil
 }
@@ -123,17 +139,16 @@ var refundFaults = []struct {
 	{invoice.ErrNothingReceived, "The invoice received nothing that can be refunded"},
 	{invoice.ErrRefundAsset, "The invoice received nothing by this payment method"},
 	{invoice.ErrNoSurplus, "The invoice received nothing above its price"},
-	{invoice.ErrOverRefund, "The refund is more than the confirmed amount that is not refunded yet"},
-	{invoice.ErrRefundExists, "The invoice has a refund of the same kind and amount"},
+	{invoice.ErrOverRefund, "The refund is, at the current rate, more than the confirmed amount that is not refunded yet"},
 	{invoice.ErrTooLittle, "The refund is less than the network can transfer"},
 	{invoice.ErrState, "The money of the invoice counts for it, and it is not paid yet: cancel it or wait"},
 }
 
-// explainRefund returns the answer for an error about a refund.
-func explainRefund(err error) error {
+// explainRefund returns the answer for an error about a refund, as the fault of a field.
+func explainRefund(err error, path string) error {
 	for _, f := range refundFaults {
 		if errors.Is(err, f.err) {
-			return &fieldFault{Path: "refundVariant", Message: f.message}
+			return &fieldFault{Path: path, Message: f.message}
 		}
 	}
 	return err

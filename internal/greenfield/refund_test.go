@@ -48,7 +48,7 @@ func TestRefund_refuses(t *testing.T) {
 		{paid, `{"refundVariant":"OverpaidAmount"}`, "nothing above its price"},
 		{paid, `{"refundVariant":"RateThen","paymentMethod":"LTC"}`, "nothing by this payment method"},
 		{paid, `{"refundVariant":"RateThen","paymentMethod":"DOGE"}`, `"path":"payoutMethodId"`},
-		{paid, `{"refundVariant":"Custom","customAmount":"864.21"}`, "more than the confirmed amount"},
+		{paid, `{"refundVariant":"Custom","customAmount":"864.21"}`, "at the current rate, more than the confirmed amount"},
 		{paid, `{"refundVariant":"Custom"}`, `"path":"customAmount"`},
 		{paid, `{"refundVariant":"Custom","customAmount":1,"customCurrency":"BTC"}`, `"path":"customCurrency"`},
 		{paid, `{"refundVariant":"RateThen","subtractPercentage":2.5}`, `"path":"subtractPercentage"`},

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"chequer/internal/invoice"
+	"chequer/internal/money"
 )
 
 // The values of status.
@@ -26,16 +27,22 @@ const (
 
 // statusName returns the status of an invoice as plug-ins read it.
 func statusName(inv *invoice.Invoice) string {
+	return nameOf(inv.State.Status, inv.State.Due, inv.PaidCount)
+}
+
+// nameOf returns the status of an invoice as plug-ins read it, from its own status, the rest of the price that is due,
+// and the number of times that it became paid.
+func nameOf(status invoice.Status, due money.Amount, paidCount int64) string {
 	switch {
-	case inv.State.Status == invoice.Paid:
+	case status == invoice.Paid:
 		return settled
-	case inv.State.Status == invoice.Declined:
+	case status == invoice.Declined:
 		return invalid
-	case isCovered(inv):
+	case status == invoice.Pending && due.IsZero():
 		return processing
-	case inv.PaidCount > 0: // the money of a paid invoice disappeared
+	case paidCount > 0: // the money of a paid invoice disappeared
 		return invalid
-	case inv.State.Status == invoice.Expired:
+	case status == invoice.Expired:
 		return expired
 	}
 	return statusNew
@@ -83,8 +90,11 @@ func isAccepted(inv *invoice.Invoice) bool { return !inv.AcceptedAt.IsZero() }
 // of it is confirmed, and its value at receipt covers the price. Some plug-ins treat such an invoice as settled.
 func isPaidLate(inv *invoice.Invoice, e *invoice.Evaluation, now time.Time) bool {
 	d := e.Decisions(now, invoice.Tolerance{})
-	if !d.Accept || d.LacksRate || d.Accepted.Status != invoice.Paid {
-		return false
-	}
-	return inv.Terms.Price.Sub(d.AcceptedValue).Cmp(inv.Terms.Rules.Tolerance) <= 0
+	return d.Accepted.Status == invoice.Paid && wouldCover(inv, d)
+}
+
+// wouldCover reports whether the money that waits for a decision of the merchant, confirmed or not, would cover the
+// price at its value at receipt.
+func wouldCover(inv *invoice.Invoice, d invoice.Decisions) bool {
+	return d.Accept && !d.LacksRate && inv.Terms.Price.Sub(d.AcceptedValue).Cmp(inv.Terms.Rules.Tolerance) <= 0
 }

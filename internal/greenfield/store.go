@@ -68,7 +68,7 @@ func (s *server) settings(ctx context.Context, merchantID string) (m merchant.Me
 	if m, err = s.Merchants.Merchant(ctx, merchantID); err != nil {
 		return m, p, err
 	}
-	if p, err = s.Overrides.Effective(m.Choices); err != nil {
+	if p, err = s.Creator.Overrides.Effective(m.Choices); err != nil {
 		return m, p, fmt.Errorf("payment settings of merchant %s: %w", m.ID, err)
 	}
 	return m, p, nil

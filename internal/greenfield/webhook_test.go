@@ -48,6 +48,7 @@ type receiver struct {
 
 	mu       sync.Mutex
 	status   int
+	refused  map[string]int // status of the answers to a type of message
 	messages []received
 }
 
@@ -86,7 +87,11 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.messages = append(r.messages, m)
-	w.WriteHeader(r.status)
+	status, isRefused := r.refused[m.Type]
+	if !isRefused {
+		status = r.status
+	}
+	w.WriteHeader(status)
 	_, _ = io.WriteString(w, "-1") // as WordPress answers
 }
 
@@ -95,6 +100,15 @@ func (r *receiver) answer(status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status = status
+}
+
+// refuse sets the status of the answers to a type of message; 0 accepts it again.
+func (r *receiver) refuse(kind string, status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if delete(r.refused, kind); status != 0 {
+		r.refused = map[string]int{kind: status}
+	}
 }
 
 // take returns the messages since the last call.
@@ -271,6 +285,43 @@ func TestMessages_wait_for_the_receiver(t *testing.T) {
 		if diff := cmp.Diff(want, sorted); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
+	})
+}
+
+// A message that the receiver refuses for good delays nothing. Another refused message delays the later ones of its
+// invoice for 20 minutes at most, so that they arrive in their order, and delays those of no other invoice.
+func TestMessages_wait_for_a_refused_one_for_a_limited_time(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		shop, _ := newReceiver(t, f, "InvoiceCreated", "InvoiceProcessing", "InvoiceSettled")
+		want := func(moment string, want ...string) {
+			t.Helper()
+			f.deliver()
+			if diff := cmp.Diff(want, types(shop.take())); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", moment, diff)
+			}
+		}
+		shop.refuse("InvoiceCreated", http.StatusGone)
+		f.confirm(f.pay(f.create(order).ID, whole))
+		want("410", "InvoiceCreated", "InvoiceProcessing", "InvoiceSettled")
+		for _, status := range []int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity} {
+			shop.refuse("InvoiceCreated", status)
+			f.confirm(f.pay(f.create(order).ID, whole))
+			want("at once", "InvoiceCreated")
+			f.clock.Advance(70 * time.Second)
+			want("after a minute", "InvoiceCreated")
+			shop.refuse("InvoiceCreated", 0)
+			f.confirm(f.pay(f.create(order).ID, whole))
+			want("another invoice", "InvoiceCreated", "InvoiceProcessing", "InvoiceSettled")
+			f.clock.Advance(5 * time.Minute)
+			want("accepted later", "InvoiceCreated", "InvoiceProcessing", "InvoiceSettled")
+		}
+		shop.refuse("InvoiceCreated", http.StatusBadRequest)
+		f.confirm(f.pay(f.create(order).ID, whole))
+		want("refused for long", "InvoiceCreated")
+		f.clock.Advance(19 * time.Minute)
+		want("after 19 minutes", "InvoiceCreated")
+		f.clock.Advance(time.Minute + time.Second)
+		want("after 20 minutes", "InvoiceProcessing", "InvoiceSettled")
 	})
 }
 

@@ -215,6 +215,7 @@ type Summary struct {
 	Accepted    bool
 	Decided     bool // see State
 	RefundAsked bool // see State
+	PaidCount   int64
 }
 
 // ExportLine is an invoice as a line of an export for bookkeeping.
@@ -225,7 +226,6 @@ type ExportLine struct {
 	Tolerance     money.Amount
 	PaidTx        string
 	RefundAddress RefundAddress
-	PaidCount     int64
 	FirstPaidAt   time.Time
 	AcceptedAt    time.Time
 	AcceptedBy    string
@@ -270,7 +270,7 @@ func (inv *Invoice) Summary() Summary {
 		Price: inv.Terms.Price, Paid: inv.State.Paid, Due: inv.State.Due, Overpaid: inv.State.Overpaid,
 		OrderID: inv.Terms.OrderID, Description: inv.Terms.Description, Reference: inv.Terms.Reference(), Origin: inv.Origin,
 		CreatedAt: inv.CreatedAt, ExpiresAt: inv.ExpiresAt(), PaidAt: inv.State.PaidAt, PaidAsset: inv.State.PaidAsset,
-		Received: inv.ReceivedAmounts(), Accepted: len(inv.Accepted) > 0, Decided: inv.State.Decided, RefundAsked: inv.State.RefundAsked,
+		Received: inv.ReceivedAmounts(), Accepted: len(inv.Accepted) > 0, Decided: inv.State.Decided, RefundAsked: inv.State.RefundAsked, PaidCount: inv.PaidCount,
 	}
 }
 
@@ -278,7 +278,7 @@ func (inv *Invoice) Summary() Summary {
 func (inv *Invoice) ExportLine() ExportLine {
 	return ExportLine{
 		Summary: inv.Summary(), Note: inv.Terms.Note(), DisableSale: inv.Terms.DisableSale, Tolerance: inv.Terms.Rules.Tolerance,
-		PaidTx: inv.State.PaidTx, RefundAddress: inv.RefundAddress, PaidCount: inv.PaidCount, FirstPaidAt: inv.FirstPaidAt,
+		PaidTx: inv.State.PaidTx, RefundAddress: inv.RefundAddress, FirstPaidAt: inv.FirstPaidAt,
 		AcceptedAt: inv.AcceptedAt, AcceptedBy: inv.AcceptedBy, Sales: inv.Sales,
 	}
 }

@@ -56,6 +56,9 @@ type Transfer struct {
 	Market *money.Amount
 	// Folded is the number of small transfers in an aggregate; 0 for a single transfer. See fold.go.
 	Folded int
+	// ToldReceived and ToldConfirmed are true if there is a message to shop plug-ins that the transfer was received, and
+	// that it is confirmed. The rules do not use them.
+	ToldReceived, ToldConfirmed bool
 }
 
 // IsRise reports whether t is the rise of a balance.

@@ -24,7 +24,10 @@ type RefundDraft struct {
 	By      string
 	// Again allows a second refund of the same kind and amount.
 	Again bool
-	Seen  int64 // as in Cancel
+	// RepeatTime is for callers that repeat requests without an idempotency key: if By prepared an equal refund within
+	// this time, CreateRefund returns it and prepares no other. Zero means that no request is a repeated one.
+	RepeatTime time.Duration
+	Seen       int64 // as in Cancel
 }
 
 // CreateRefund prepares a refund. If the shopper asked for a refund in the asset, the request becomes this refund.
@@ -53,6 +56,10 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 		r := s.newRefund(inv, b, rates)
 		now := s.now().Add(inv.Clock)
 		r.ID, r.Kind, r.Asked = ref, d.Kind, Mark{d.By, now}
+		if i := inv.repeatedRefund(r, d, now); i >= 0 {
+			made = inv.Refunds[i]
+			return nil
+		}
 		if err := inv.setRefundAmount(&r, b, d, now); err != nil {
 			return err
 		}
@@ -99,6 +106,24 @@ const maxRefunds = 100
 // repeats reports whether a refund exists that takes the same amount for the same reason.
 func (r Refund) repeats(o Refund) bool {
 	return o.Takes() && o.Kind == r.Kind && o.Asset == r.Asset && o.Network == r.Network && o.Amount.Equal(r.Amount)
+}
+
+// repeatedRefund returns the index of the refund that a draft describes again, see RefundDraft.RepeatTime, or -1. r has
+// the kind and the asset of the draft.
+func (inv *Invoice) repeatedRefund(r Refund, d RefundDraft, now time.Time) int {
+	return slices.IndexFunc(inv.Refunds, func(o Refund) bool {
+		isRecent := func(m Mark) bool { return m.By == d.By && now.Sub(m.At) < d.RepeatTime }
+		if !o.Takes() || o.Kind != r.Kind || o.Asset != r.Asset || o.Network != r.Network || !isRecent(o.Asked) && !isRecent(o.Prepared) {
+			return false
+		}
+		switch {
+		case d.Kind != RefundPart:
+			return true
+		case !d.Fiat.IsZero():
+			return !o.HeldUntil.IsZero() && o.Value.Equal(d.Fiat)
+		}
+		return o.HeldUntil.IsZero() && o.Amount.Equal(d.Amount)
+	})
 }
 
 // addRefund adds a refund. It takes the place of the shopper's request in the same asset, and its ID. A refund without

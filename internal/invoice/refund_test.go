@@ -522,3 +522,42 @@ func TestRefund_of_a_request_keeps_its_address(t *testing.T) {
 		}
 	})
 }
+
+// A repeated request of a caller without idempotency keys gets the refund that the first one prepared.
+func TestRefund_by_a_repeated_request(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		inv := s.latePaid("0.0005")
+		draft := invoice.RefundDraft{Kind: invoice.RefundPart, Fiat: fiat("5"), Again: true, RepeatTime: 2 * time.Minute}
+		prepare := func(draft invoice.RefundDraft) string {
+			t.Helper()
+			_, made, err := s.refund(inv, draft)
+			s.must(err)
+			return made.ID
+		}
+		first := prepare(draft)
+		s.setRates(strings.Replace(table, "BTC-EUR=80000", "BTC-EUR=100000", 1)) // the amount in coins is another one
+		if again := prepare(draft); again != first {
+			t.Errorf("repeated at another rate: got %s, want %s", again, first)
+		}
+		other := draft
+		other.Fiat = fiat("6")
+		if id := prepare(other); id == first {
+			t.Error("another amount counts as repeated")
+		}
+		coins := draft
+		coins.Fiat, coins.Amount = fiat("0"), btc("0.0000625") // what the first one is worth
+		if id := prepare(coins); id == first {
+			t.Error("an amount in coins counts as a repeated amount in fiat")
+		}
+		_, err := s.service.CancelRefund(t.Context(), inv.ID, first, "Tove", "", 0)
+		s.must(err)
+		second := prepare(draft)
+		if second == first {
+			t.Error("a cancelled refund counts as repeated")
+		}
+		s.clock.Advance(2 * time.Minute)
+		if id := prepare(draft); id == second {
+			t.Error("an equal refund after the time counts as repeated")
+		}
+	})
+}

@@ -44,8 +44,8 @@ type Config struct {
 	NewID func() string
 	// Encode returns the body of an event for an invoice in its current state.
 	Encode func(*Invoice, Event) []byte
-	// Messages returns the messages to shop plug-ins about a change with events at a time, without their IDs; before is
-	// nil for a new invoice. If Messages is nil, there are none.
+	// Messages returns the messages to shop plug-ins about a change at a time, without their IDs; before is nil for a new
+	// invoice. It sets ToldReceived and ToldConfirmed of the transfers of after. If Messages is nil, there are none.
 	Messages func(before, after *Invoice, at time.Time) []Message
 	// Changes connects the processes of one database. Nil means that there is only this process.
 	Changes Changes
@@ -323,9 +323,7 @@ func (s *Service) applyChange(inv, before *Invoice, progress map[chain.ID]Progre
 	for _, e := range list {
 		inv.Events = append(inv.Events, s.event(inv, e, now))
 	}
-	if len(list) > 0 {
-		inv.Messages = s.messagesOf(before, inv, now)
-	}
+	inv.Messages = s.messagesOf(before, inv, now)
 }
 
 // messagesOf returns the messages to shop plug-ins about a change, or about a new invoice if before is nil.

@@ -26,8 +26,28 @@ func TestReadme_links_to_every_page_of_the_manual(t *testing.T) {
 		}
 	}
 	for _, p := range manual.Pages() {
-		if !strings.Contains(string(text), "(internal/manual/"+p.Slug+".md)") {
+		if p.Parent == "" && !strings.Contains(string(text), "(internal/manual/"+p.Slug+".md)") {
 			t.Errorf("README.md has no link to the page %s", p.Slug)
 		}
+	}
+}
+
+// The page that has a group of pages links to each of them, and each of them to it.
+func TestGroups_are_linked(t *testing.T) {
+	t.Parallel()
+	grouped := 0
+	for _, p := range manual.Pages() {
+		for _, q := range p.Group() {
+			grouped++
+			if !strings.Contains(p.Markdown(), "("+q.Slug+".md)") || !strings.Contains(q.Markdown(), "("+p.Slug+".md") {
+				t.Errorf("%s and %s do not link to each other", p.Slug, q.Slug)
+			}
+			if q.Parent != p.Slug || len(q.Group()) > 0 {
+				t.Errorf("%s has the parent %q and a group of %d pages", q.Slug, q.Parent, len(q.Group()))
+			}
+		}
+	}
+	if grouped != 10 {
+		t.Errorf("%d pages are in a group, want 10", grouped)
 	}
 }

@@ -43,6 +43,9 @@ func TestCreatePluginKey_refuses(t *testing.T) {
 		"scopes must not be empty": {Plugin: "other"},
 		`scopes must be canviewinvoices, cancreateinvoice, canmodifyinvoices, canviewstoresettings, canmodifystoresettings, webhooks.canmodifywebhooks, ` +
 			`cancreatenonapprovedpullpayments or cansettleinvoices, not "admin"`: {Plugin: "other", Scopes: []merchant.Scope{merchant.ScopeAdmin}},
+		// BTCPay Server has more permissions than these.
+		`scopes must be canviewinvoices, cancreateinvoice, canmodifyinvoices, canviewstoresettings, canmodifystoresettings, webhooks.canmodifywebhooks, ` +
+			`cancreatenonapprovedpullpayments or cansettleinvoices, not "canmanagepullpayments"`: {Plugin: "other", Scopes: []merchant.Scope{merchant.ScopeViewInvoices, "canmanagepullpayments"}},
 		"label must not contain the invisible character U+0009": {Plugin: "other", Scopes: scopes, Label: "a\tb"},
 	} {
 		_, _, err := service.CreatePluginKey(t.Context(), "shop", n)

@@ -23,6 +23,7 @@ import (
 	"chequer/internal/httpapi"
 	"chequer/internal/invoice"
 	"chequer/internal/invoice/invoicetest"
+	"chequer/internal/invoicing"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
 	"chequer/internal/proof"
@@ -46,6 +47,7 @@ type fixture struct {
 	log       *strings.Builder
 	now       func() time.Time
 	config    server.Config
+	creation  invoicing.Config
 }
 
 // newFixture returns a new fixture. With a nil clock the time is always noon.
@@ -72,6 +74,7 @@ func newFixture(t testing.TB, now func() time.Time) *fixture {
 		NewID: func() string { return fmt.Sprintf("inv%029d", created.Add(1)) },
 	})
 	f.simnet.start(f)
+	f.creation = invoicing.Config{Invoices: f.invoices, Merchants: f.merchants}
 	f.config = server.Config{
 		Invoices: f.invoices, Merchants: f.merchants, Nonces: &nonces{}, Simnet: f.simnet, Proofs: proof.NewKeyring(proofKeys{}, now),
 		BaseURL: "https://pay.example/shop/", BasePath: "/shop", Prices: merchant.NewPrices(nil, "1000000"), Now: now, Log: log,
@@ -83,6 +86,7 @@ func newFixture(t testing.TB, now func() time.Time) *fixture {
 // restart restarts the server with the fixture's configuration. Every answer is checked against the
 // document.
 func (f *fixture) restart() {
+	f.config.Creator = invoicing.New(f.creation)
 	f.handler = checkAnswers(f.t, f.config.BasePath, server.New(f.config))
 }
 

@@ -52,7 +52,7 @@ func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p 
 // yet, it calls complete, which sets the remaining terms of the request.
 func (s *server) createOnce(ctx context.Context, k call, r invoice.CreateRequest, complete func(*invoice.CreateRequest) error) (*invoice.Invoice, error) {
 	r.Nonce = invoice.Nonce{Key: k.key.ID, Value: k.nonce, TTL: nonceTTL}
-	return s.creator.Create(ctx, r, k.body, complete)
+	return s.Creator.Create(ctx, r, k.body, complete)
 }
 
 // requestedPrice is a price as the request writes it: plain digits and a currency's code.

@@ -43,12 +43,12 @@ func TestCreate_freezes_the_terms_of_sale(t *testing.T) {
 	if diff := cmp.Diff(invoice.SaleTerms{}, terms("all")); diff != "" {
 		t.Errorf("test invoice (-want +got):\n%s", diff)
 	}
-	f.config.Worthless = true
+	f.creation.Worthless = true
 	f.restart()
 	if diff := cmp.Diff(invoice.SaleTerms{}, terms("live")); diff != "" {
 		t.Errorf("on test networks (-want +got):\n%s", diff)
 	}
-	f.config.Worthless = false
+	f.creation.Worthless = false
 	f.restart()
 	f.merchants.account.Active = false
 	if diff := cmp.Diff(invoice.SaleTerms{}, terms("live")); diff != "" {

@@ -32,8 +32,6 @@ type Merchants interface {
 	Merchant(ctx context.Context, id string) (merchant.Merchant, error)
 	// Wallets lists a merchant's current wallets of a mode.
 	Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
-	// Exchange reads a merchant's current exchange account, or returns merchant.ErrNotFound.
-	Exchange(ctx context.Context, merchantID string) (merchant.ExchangeAccount, error)
 }
 
 // Nonces records used nonces. It is safe for concurrent use.
@@ -57,6 +55,7 @@ type Simnet interface {
 // Config holds the dependencies and settings of a server.
 type Config struct {
 	Invoices  *invoice.Service
+	Creator   *invoicing.Service // of new invoices
 	Merchants Merchants
 	Endpoints *merchant.Endpoints
 	Links     *merchant.Links
@@ -71,17 +70,11 @@ type Config struct {
 	BaseURL string
 	// BasePath is the prefix of the paths of requests.
 	BasePath string
-	// Worthless is true if live invoices are paid in coins of test networks, which are never sold.
-	Worthless bool
 	// MaxUnpaid is the maximum number of unpaid invoices of a merchant that were created in the
 	// last 15 minutes without a signature of the merchant; 0 is no limit.
 	MaxUnpaid int
-	// Overrides are the payment settings that merchants cannot change.
-	Overrides merchant.Overrides
 	// Prices are the prices that an invoice can have.
 	Prices merchant.Prices
-	// Created receives the identifiers of new invoices as long as it has room; it may be nil.
-	Created chan<- string
 	// RequireNonce requires a request signature for invoice/new too. The server's own pages are
 	// exempt.
 	RequireNonce bool
@@ -97,7 +90,6 @@ type Config struct {
 
 type server struct {
 	Config
-	creator   *invoicing.Service
 	keys      *httpapi.Buckets
 	addresses *httpapi.Buckets
 }
@@ -107,10 +99,7 @@ type server struct {
 // GET.
 func New(c Config) http.Handler {
 	s := &server{
-		Config: c,
-		creator: invoicing.New(invoicing.Config{
-			Invoices: c.Invoices, Merchants: c.Merchants, Overrides: c.Overrides, Worthless: c.Worthless, Created: c.Created,
-		}),
+		Config:    c,
 		keys:      httpapi.NewBuckets(c.Limits.PerKey, 5*c.Limits.PerKey),
 		addresses: httpapi.NewBuckets(c.Limits.PerAddress, 2*c.Limits.PerAddress),
 	}

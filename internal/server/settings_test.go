@@ -42,7 +42,7 @@ func TestCreate_applies_the_payment_settings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, nil)
-			f.merchants.choices, f.config.Overrides = tt.choices, tt.fixed
+			f.merchants.choices, f.creation.Overrides = tt.choices, tt.fixed
 			f.restart()
 			id := f.create(t, "all", `{"amount":100,"fiat_currency":"EUR"`+tt.request+`}`)
 			f.merchants.choices = merchant.Choices{"quote_minutes": "7", "tolerance_percent": "7", "late_payments": "accept"}

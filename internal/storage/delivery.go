@@ -20,7 +20,7 @@ import (
 // whose list of events cannot be parsed gets every event. These deliveries wait until the row is repaired, and the change
 // of the invoice does not fail.
 func addDeliveries(ctx context.Context, q querier, recorded recordedEvents, last int64) error {
-	if len(recorded.events) == 0 {
+	if len(recorded.events) == 0 && len(recorded.messages) == 0 {
 		return nil
 	}
 	endpoints, err := list(ctx, q, func(row scanner) (e merchant.Endpoint, err error) {

@@ -57,7 +57,7 @@ func (p exportPage) read(ctx context.Context, q querier) ([]invoice.ExportLine, 
 }
 
 // exportColumns are the columns that readExportLine reads.
-const exportColumns = summaryColumns + `, note, disable_sale, tolerance, paid_tx, refund_asset, refund, refund_by, paid_count, first_paid_at, accepted_at, accepted_by, conversions`
+const exportColumns = summaryColumns + `, note, disable_sale, tolerance, paid_tx, refund_asset, refund, refund_by, first_paid_at, accepted_at, accepted_by, conversions`
 
 // readExportLine returns a line without its sales, and their number.
 func readExportLine(row scanner) (line invoice.ExportLine, conversions int64, err error) {
@@ -65,7 +65,7 @@ func readExportLine(row scanner) (line invoice.ExportLine, conversions int64, er
 	var tolerance string
 	var firstPaidAt, acceptedAt sql.Null[int64]
 	err = row.Scan(append(r.fields(), &line.Note, &line.DisableSale, &tolerance, &line.PaidTx, &line.RefundAddress.Asset, &line.RefundAddress.Address, &line.RefundAddress.By,
-		&line.PaidCount, &firstPaidAt, &acceptedAt, &line.AcceptedBy, &conversions)...)
+		&firstPaidAt, &acceptedAt, &line.AcceptedBy, &conversions)...)
 	if err != nil {
 		return line, 0, err
 	}

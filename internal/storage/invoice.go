@@ -325,10 +325,10 @@ func (s *Storage) writeRows(ctx context.Context, q querier, c change) error {
 	return s.saveDaySums(ctx, q, addendChange{c.before.row.addend(), c.after.row.addend()})
 }
 
-// saveEvents writes the events of a change and, if there is a new quote, the destinations with the new
+// saveEvents writes the events and messages of a change and, if there is a new quote, the destinations with the new
 // time until which they are watched.
 func saveEvents(ctx context.Context, q querier, inv *invoice.Invoice, requoted bool) error {
-	if len(inv.Events) == 0 && !requoted {
+	if len(inv.Events) == 0 && len(inv.Messages) == 0 && !requoted {
 		return nil
 	}
 	// A position is allocated even without events, since watchers load the destinations with

@@ -36,21 +36,42 @@ func (s *Storage) PluginData(ctx context.Context, invoiceIDs ...string) (map[str
 		id   string
 		data invoice.PluginData
 	}
-	args, numbers := make([]any, len(invoiceIDs)), make([]string, len(invoiceIDs))
-	for i, id := range invoiceIDs {
-		args[i], numbers[i] = id, "$"+strconv.Itoa(i+1)
-	}
+	of, args := ofInvoices(invoiceIDs)
 	rows, err := readAll(ctx, s, "read data of plug-ins", func(scan scanner) (r row, err error) {
 		var metadata string
 		var archivedAt sql.Null[int64]
 		err = scan.Scan(&r.id, &metadata, &archivedAt)
 		r.data = invoice.PluginData{Metadata: []byte(metadata), ArchivedAt: fromMillis(archivedAt)}
 		return r, err
-	}, "SELECT invoice_id, metadata, archived_at FROM plugin_data WHERE invoice_id IN ("+strings.Join(numbers, ", ")+")", args...)
+	}, "SELECT invoice_id, metadata, archived_at FROM plugin_data WHERE "+of, args...)
 	for _, r := range rows {
 		found[r.id] = r.data
 	}
 	return found, err
+}
+
+// PluginArchived implements greenfield.Data.
+func (s *Storage) PluginArchived(ctx context.Context, invoiceIDs ...string) (map[string]bool, error) {
+	archived := map[string]bool{}
+	if len(invoiceIDs) == 0 {
+		return archived, nil
+	}
+	of, args := ofInvoices(invoiceIDs)
+	ids, err := readAll(ctx, s, "read archived invoices of plug-ins", column[string],
+		"SELECT invoice_id FROM plugin_data WHERE archived_at IS NOT NULL AND "+of, args...)
+	for _, id := range ids {
+		archived[id] = true
+	}
+	return archived, err
+}
+
+// ofInvoices returns the condition for the rows of invoices, and its arguments.
+func ofInvoices(ids []string) (condition string, args []any) {
+	numbers := make([]string, len(ids))
+	for i, id := range ids {
+		args, numbers[i] = append(args, id), "$"+strconv.Itoa(i+1)
+	}
+	return "invoice_id IN (" + strings.Join(numbers, ", ") + ")", args
 }
 
 // SetPluginMetadata implements greenfield.Data.

@@ -26,6 +26,17 @@ func TestPluginData_is_changed_only_by_its_merchant(t *testing.T) {
 			}
 		}
 		want(map[string]invoice.PluginData{"a": {Metadata: c.PluginMetadata}})
+		archived := func(want map[string]bool) {
+			t.Helper()
+			got, err := s.PluginArchived(ctx, "a", "b", "nothing")
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("archived: error %v (-want +got):\n%s", err, diff)
+			}
+		}
+		archived(map[string]bool{})
+		if got, err := s.PluginArchived(ctx); err != nil || len(got) != 0 {
+			t.Errorf("archived, of no invoices: got %+v, error %v", got, err)
+		}
 		if got, err := s.PluginData(ctx); err != nil || len(got) != 0 {
 			t.Errorf("of no invoices: got %+v, error %v", got, err)
 		}
@@ -38,6 +49,11 @@ func TestPluginData_is_changed_only_by_its_merchant(t *testing.T) {
 		}
 		if err := errors.Join(
 			s.SetPluginMetadata(ctx, "shop", "b", []byte("[]")), s.SetPluginArchived(ctx, "shop", "b", noon), s.SetPluginArchived(ctx, "shop", "b", noon.Add(time.Hour)),
+		); err != nil {
+			t.Fatal(err)
+		}
+		archived(map[string]bool{"b": true})
+		if err := errors.Join(
 			s.SetPluginArchived(ctx, "shop", "a", noon), s.SetPluginMetadata(ctx, "shop", "a", []byte(`"x"`)),
 		); err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ func readSummaries(ctx context.Context, q querier, l listing) ([]invoice.Summary
 
 // summaryColumns are the columns that summaryRow.fields reads.
 const summaryColumns = `id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
-	order_id, description, reference, origin, origin_id, created_at, expires_at, paid_at, paid_asset, received, accepted, decided, refund_asked`
+	order_id, description, reference, origin, origin_id, created_at, expires_at, paid_at, paid_asset, received, accepted, decided, refund_asked, paid_count`
 
 // summaryRow is an invoice as stored in the columns of lists.
 type summaryRow struct {
@@ -44,7 +44,7 @@ func (r *summaryRow) fields() []any {
 	s := &r.Summary
 	return []any{
 		&s.ID, &s.Mode, &s.Version, &s.Status, &r.exceptions, &r.price, &r.fiat.Code, &r.fiat.Decimals, &r.paid, &r.due, &r.overpaid,
-		&s.OrderID, &s.Description, &s.Reference, &s.Origin.Kind, &s.Origin.ID, &r.createdAt, &r.expiresAt, &r.paidAt, &s.PaidAsset, &r.received, &r.accepted, &s.Decided, &s.RefundAsked,
+		&s.OrderID, &s.Description, &s.Reference, &s.Origin.Kind, &s.Origin.ID, &r.createdAt, &r.expiresAt, &r.paidAt, &s.PaidAsset, &r.received, &r.accepted, &s.Decided, &s.RefundAsked, &s.PaidCount,
 	}
 }
 

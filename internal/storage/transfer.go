@@ -27,6 +27,8 @@ type transferRow struct {
 	old, unsure             bool
 	market                  string
 	folded                  int64
+	toldReceived            bool
+	toldConfirmed           bool
 }
 
 // transfersToRows returns the rows of an invoice's transfers, in order.
@@ -40,7 +42,7 @@ func transfersToRows(inv *invoice.Invoice) []transferRow {
 			coinbase: t.Coinbase, presence: string(t.Presence),
 			firstSeen: t.FirstSeen.UnixMilli(), sighted: t.Sighted, confirmedAt: millis(t.ConfirmedAt),
 			confirmations: int64(t.Confirmations), required: int64(t.Required), old: t.Old,
-			unsure: t.Unsure, folded: int64(t.Folded),
+			unsure: t.Unsure, folded: int64(t.Folded), toldReceived: t.ToldReceived, toldConfirmed: t.ToldConfirmed,
 		}
 		if b := t.Block; b != nil {
 			rows[i].blockHeight = sql.Null[int64]{V: b.Height, Valid: true}
@@ -65,7 +67,7 @@ func (r transferRow) transfer(fiat money.Currency) (invoice.Transfer, error) {
 		Amount: amount, Coinbase: r.coinbase, Presence: invoice.Presence(r.presence),
 		FirstSeen: utc(r.firstSeen), Sighted: r.sighted, ConfirmedAt: fromMillis(r.confirmedAt),
 		Confirmations: int(r.confirmations), Required: int(r.required), Old: r.old, Unsure: r.unsure,
-		Folded: int(r.folded),
+		Folded: int(r.folded), ToldReceived: r.toldReceived, ToldConfirmed: r.toldConfirmed,
 	}
 	if r.blockHeight.Valid {
 		t.Block = &chain.Block{Height: r.blockHeight.V, Hash: r.blockHash, Time: fromMillis(r.blockTime)}
@@ -83,7 +85,7 @@ func (r transferRow) transfer(fiat money.Currency) (invoice.Transfer, error) {
 // transferColumns are the columns that readTransferColumns reads.
 const transferColumns = `network, id, invoice_id, tx, asset, script, amount, currency,
 	decimals, coinbase, presence, first_seen, sighted, block_height, block_hash,
-	block_time, confirmed_at, confirmations, required, old, unsure, market, folded`
+	block_time, confirmed_at, confirmations, required, old, unsure, market, folded, told_received, told_confirmed`
 
 // readTransferRows reads the transfers of an invoice, in order.
 func readTransferRows(ctx context.Context, q querier, invoiceID string) ([]transferRow, error) {
@@ -93,7 +95,7 @@ func readTransferRows(ctx context.Context, q querier, invoiceID string) ([]trans
 func readTransferColumns(row scanner) (r transferRow, err error) {
 	err = row.Scan(&r.network, &r.id, &r.invoiceID, &r.tx, &r.asset, &r.script, &r.amount, &r.currency,
 		&r.decimals, &r.coinbase, &r.presence, &r.firstSeen, &r.sighted, &r.blockHeight, &r.blockHash,
-		&r.blockTime, &r.confirmedAt, &r.confirmations, &r.required, &r.old, &r.unsure, &r.market, &r.folded)
+		&r.blockTime, &r.confirmedAt, &r.confirmations, &r.required, &r.old, &r.unsure, &r.market, &r.folded, &r.toldReceived, &r.toldConfirmed)
 	return r, err
 }
 
@@ -103,13 +105,13 @@ func (r transferRow) insert(ctx context.Context, q querier, number int64) error 
 		INSERT INTO transfers (
 			network, id, invoice_id, number, tx, asset, script, amount, currency,
 			decimals, spends, coinbase, presence, first_seen, sighted, block_height, block_hash,
-			block_time, confirmed_at, confirmations, required, old, unsure, market, folded
+			block_time, confirmed_at, confirmations, required, old, unsure, market, folded, told_received, told_confirmed
 		) VALUES (
-			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24
+			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26
 		)`,
 		r.network, r.id, r.invoiceID, number, r.tx, r.asset, r.script, r.amount, r.currency,
 		r.decimals, r.coinbase, r.presence, r.firstSeen, r.sighted, r.blockHeight, r.blockHash,
-		r.blockTime, r.confirmedAt, r.confirmations, r.required, r.old, r.unsure, r.market, r.folded)
+		r.blockTime, r.confirmedAt, r.confirmations, r.required, r.old, r.unsure, r.market, r.folded, r.toldReceived, r.toldConfirmed)
 	return err
 }
 
@@ -119,10 +121,10 @@ func (r transferRow) update(ctx context.Context, q querier) error {
 		UPDATE transfers SET
 			presence = $3, first_seen = $4, sighted = $5, block_height = $6, block_hash = $7, block_time = $8,
 			confirmed_at = $9, confirmations = $10, required = $11, old = $12, market = $13, tx = $14, amount = $15, unsure = $16,
-			folded = $17
+			folded = $17, told_received = $18, told_confirmed = $19
 		WHERE network = $1 AND id = $2`,
 		r.network, r.id, r.presence, r.firstSeen, r.sighted, r.blockHeight, r.blockHash, r.blockTime,
-		r.confirmedAt, r.confirmations, r.required, r.old, r.market, r.tx, r.amount, r.unsure, r.folded)
+		r.confirmedAt, r.confirmations, r.required, r.old, r.market, r.tx, r.amount, r.unsure, r.folded, r.toldReceived, r.toldConfirmed)
 	return err
 }
 

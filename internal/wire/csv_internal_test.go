@@ -102,9 +102,9 @@ func TestCSV_follows_the_style(t *testing.T) {
 			CreatedAt: time.Date(2026, 11, 27, 23, 30, 0, 123e6, time.UTC), ID: "f", Mode: invoice.Live,
 			OrderID: "12345678901234567890", Description: "Chair; oak", Status: invoice.Paid,
 			Price: price, Paid: price, Due: money.Zero(money.EUR), Overpaid: money.Zero(money.EUR),
-			PaidAt: paidAt, PaidAsset: "BTC", Received: []invoice.Received{{Asset: "BTC", Amount: coins("0.0006"), State: invoice.PaymentConfirmed}},
+			PaidAt: paidAt, PaidAsset: "BTC", Received: []invoice.Received{{Asset: "BTC", Amount: coins("0.0006"), State: invoice.PaymentConfirmed}}, PaidCount: 1,
 		},
-		Tolerance: money.FromCents(10, money.EUR), PaidCount: 1, FirstPaidAt: paidAt, PaidTx: "ab",
+		Tolerance: money.FromCents(10, money.EUR), FirstPaidAt: paidAt, PaidTx: "ab",
 		Sales: []invoice.Sale{{Coin: "BTC", Amount: coins("0.0006"), Orders: []invoice.SaleOrder{{Sold: coins("0.0006"), Euro: euro("51.8521"), Fee: euro("0.2074")}}}},
 	}
 	for name, tt := range map[string]struct {

@@ -1,6 +1,6 @@
 // The whole life of invoices of a shop, with the published client of the API: connect, webhook, create, part, paid, over,
 // late, declined, uninstall. It prints one line for each step. NODE_PATH names the folder of the client.
-const { ApiKeysService, InvoicesService, OpenAPI, ServerInfoService, StoresService, WebhooksService } = require('btcpay-greenfield-node-client');
+const { ApiKeysService, InvoicesService, OpenAPI, PullPaymentsManagementService, ServerInfoService, StoresService, WebhooksService } = require('btcpay-greenfield-node-client');
 
 OpenAPI.BASE = process.env.SERVER;
 OpenAPI.TOKEN = process.env.TOKEN;
@@ -44,6 +44,11 @@ async function life() {
   await status('paid', paid.id);
   const methods = await InvoicesService.invoicesGetInvoicePaymentMethods({ storeId, invoiceId: paid.id });
   say('methods', methods.length, methods[0].paymentMethod, methods[0].payments.length, methods[0].payments.map((p) => p.status).join('+'));
+
+  const refund = await PullPaymentsManagementService.pullPaymentsCreatePullPayment({
+    storeId, requestBody: { name: 'Refund of order 4711; broken', amount: '5.00', currency: 'EUR', paymentMethods: ['BTC'] },
+  });
+  say('refund', typeof refund.id, refund.viewLink === paid.checkoutLink, refund.currency);
 
   const over = await create('A-2');
   await simulate(over.id, 'over');

@@ -127,6 +127,12 @@ function life(): void
     bccomp($sum, '12.49', 2) >= 0 || throw new RuntimeException("the payments are worth $sum");
     say('methods', (string) count($methods), text($methods[0], 'paymentMethod'), (string) count($methods[0]['payments']), implode('+', array_column($methods[0]['payments'], 'status')));
 
+    $refund = call('POST', "stores/$store/pull-payments", [
+        'name' => 'Refund of order 4711; broken', 'description' => null, 'amount' => '5.00', 'currency' => 'EUR', 'period' => null, 'BOLT11Expiration' => null,
+        'autoApproveClaims' => false, 'startsAt' => null, 'expiresAt' => null, 'paymentMethods' => ['BTC_CHAIN'], 'payoutMethods' => ['BTC_CHAIN'],
+    ]);
+    say('refund', gettype(text($refund, 'id')), yes(text($refund, 'viewLink') === text($paid, 'checkoutLink')), text($refund, 'currency'));
+
     foreach (['over' => ['A-2', 'over'], 'late' => ['A-3', 'late']] as $step => [$order, $action]) {
         $id = text(create($store, $order), 'id');
         simulate($id, $action);

@@ -1,0 +1,108 @@
+package greenfield_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/greenfield"
+	"chequer/internal/invoice"
+)
+
+// largeStore is a Data with the invoices of a shop that are archived. It records whose data are read.
+type largeStore struct {
+	greenfield.Data
+	archived map[string]bool
+	read     []string
+}
+
+// PluginData implements greenfield.Data.
+func (l *largeStore) PluginData(ctx context.Context, ids ...string) (map[string]invoice.PluginData, error) {
+	l.read = append(l.read, ids...)
+	return l.Data.PluginData(ctx, ids...)
+}
+
+// PluginArchived implements greenfield.Data.
+func (l *largeStore) PluginArchived(_ context.Context, ids ...string) (map[string]bool, error) {
+	found := map[string]bool{}
+	for _, id := range ids {
+		found[id] = l.archived[id]
+	}
+	return found, nil
+}
+
+// A list ends only where the invoices end, however many archived ones there are before an invoice.
+func TestListInvoices_finds_invoices_behind_archived_ones(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("creates more than a thousand invoices")
+	}
+	f := newFixture(t, storageFile(t))
+	wanted := f.create(order).ID
+	data := &largeStore{Data: f.storage, archived: map[string]bool{}}
+	for range 1100 {
+		f.clock.Advance(time.Second)
+		data.archived[f.create(order).ID] = true
+	}
+	f.config.Data = data
+	f.handler = greenfield.New(f.config)
+	got := call[[]view](f, "GET", f.store("/invoices"), "")
+	if len(got) != 1 || got[0].ID != wanted {
+		t.Errorf("got %d invoices, want the one that is not archived", len(got))
+	}
+	if len(data.read) != 1 {
+		t.Errorf("the data of %d invoices were read, want 1", len(data.read))
+	}
+}
+
+// The metadata of skipped invoices are not read.
+func TestListInvoices_reads_metadata_of_listed_invoices_only(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, storageFile(t))
+	data := &largeStore{Data: f.storage}
+	f.config.Data = data
+	f.handler = greenfield.New(f.config)
+	for range 5 {
+		f.create(`{"amount":"5","currency":"EUR","metadata":"` + strings.Repeat("x", 60<<10) + `"}`)
+		f.clock.Advance(time.Second)
+	}
+	data.read = nil
+	got := call[[]view](f, "GET", f.store("/invoices?skip=3&take=1"), "")
+	if len(got) != 1 || len(data.read) != 1 || data.read[0] != got[0].ID {
+		t.Errorf("got %d invoices, the data of %q were read, want those of one invoice", len(got), data.read)
+	}
+}
+
+// endlessList lists as many invoices as are asked for.
+type endlessList struct{ invoice.Storage }
+
+// Summaries implements invoice.ListStorage.
+func (e endlessList) Summaries(ctx context.Context, f invoice.Filter, _ invoice.Position, limit int) ([]invoice.Summary, invoice.Position, error) {
+	list, _, err := e.Storage.Summaries(ctx, f, invoice.Position{}, 1)
+	if err != nil || len(list) == 0 {
+		return nil, invoice.Position{}, errors.Join(err, errors.New("no invoice"))
+	}
+	for len(list) < limit {
+		list = append(list, list[0])
+	}
+	return list, list[0].Position(), nil
+}
+
+// A search through too many invoices is refused. It does not look like a list that has ended.
+func TestListInvoices_refuses_too_long_a_search(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, storageFile(t))
+	id := f.create(order).ID
+	f.config.Invoices = f.newInvoices(endlessList{f.storage})
+	f.config.Data = &largeStore{Data: f.storage, archived: map[string]bool{id: true}}
+	f.handler = greenfield.New(f.config)
+	got := f.send("GET", f.store("/invoices"), f.token, "")
+	const want = `[{"path":"startDate","message":"More than 50000 invoices had to be read: select fewer with startDate and endDate"}]`
+	if got.status != http.StatusUnprocessableEntity || got.body != want {
+		t.Errorf("answer %d: %s, want %s", got.status, fmt.Sprintf("%.200s", got.body), want)
+	}
+}
