@@ -37,6 +37,10 @@ type Plugin struct {
 	Scopes []Scope // the scopes that the plug-in needs
 }
 
+// PastesKey reports whether a key can be entered in the settings of the plug-in. Otherwise the plug-in gets it only from the
+// page of the desk to which its own button leads.
+func (p Plugin) PastesKey() bool { return p.Name != "prestashop" }
+
 // Plugins are the known plug-ins. The last one has the scopes that serve any other plug-in.
 var Plugins = []Plugin{
 	{"woocommerce", []Scope{ScopeViewInvoices, ScopeCreateInvoice, ScopeViewStore, ScopeModifyInvoices, ScopeModifyWebhooks, ScopeOfferRefund}},
