@@ -32,6 +32,9 @@ func TestRoutes(t *testing.T) {
 		"the_API_of_plugins": {
 			"/pay", []string{"/pay/api/v1/server/info", "/pay//api//v1", "/pay/api/v11", "/api/v1/stores"}, "plugins plugins service service", "",
 		},
+		"pages_whose_addresses_plugins_make": {
+			"/pay", []string{"/pay//i/" + id, "/pay//modal/btcpay.js", "/pay/invoice"}, "pages pages pages", "",
+		},
 		"outside_the_base_path_the_API_answers_for_its_paths": {
 			"/pay", []string{"/api/v2/invoice/new", "/api", "//v2//invoice/new"}, "service service service", `received_below=/ served_below=/pay/`,
 		},

@@ -66,7 +66,7 @@ func (s *server) createInvoice(c echo.Context, k merchant.Key) error {
 		return err
 	}
 	to := returnURL(string(r.Checkout.RedirectURL), create.ID, orderID)
-	if create.Terms.URLSuccess, err = merchant.ParseReturnURL(to); err != nil {
+	if create.Terms.URLSuccess, err = merchant.ParsePluginReturnURL(to); err != nil {
 		return &fieldFault{Path: "checkout.redirectURL", Message: "The redirect URL " + err.Error()}
 	}
 	create.Terms.URLFailure, create.Terms.StayOnPage = create.Terms.URLSuccess, !bool(r.Checkout.RedirectAuto)

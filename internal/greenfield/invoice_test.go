@@ -483,3 +483,17 @@ func TestCreateInvoice_escapes_redirect_URL(t *testing.T) {
 		}
 	}
 }
+
+// An invoice leads back to a shop of a private network over plain http, as a shop there can be connected.
+func TestCreateInvoice_for_a_shop_in_a_private_network(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, storageFile(t))
+	for to, want := range map[string]int{
+		"https://shop.example/": 200, "http://192.168.1.20:8080/?key={InvoiceId}": 200, "http://127.0.0.1/": 200, "http://web.local/": 200, "http://shop.onion/": 200, "": 200,
+		"http://shop.example/": 422, "http://8.8.8.8/": 422, "http://134744072/": 422, "http://user@192.168.1.20/": 422, "ftp://192.168.1.20/": 422,
+	} {
+		if a := f.send("POST", f.store("/invoices"), f.token, `{"amount":"1","currency":"EUR","checkout":{"redirectURL":"`+to+`"}}`); a.status != want {
+			t.Errorf("%s: answer %d: %s, want %d", to, a.status, a.body, want)
+		}
+	}
+}

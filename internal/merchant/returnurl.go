@@ -48,6 +48,15 @@ func ParseConnectURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
+// ParsePluginReturnURL is ParseReturnURL for an invoice of a plug-in, which may also lead back to a shop that ParseConnectURL
+// accepts.
+func ParsePluginReturnURL(text string) (string, error) {
+	if u, err := ParseConnectURL(text); err == nil && u.Scheme == "http" {
+		return idn.URL(text), nil
+	}
+	return ParseReturnURL(text)
+}
+
 // privateDomains are the top-level domains of hosts that are not on the internet. See RFC 6761, RFC 6762, RFC 8375, and the
 // reservation of "internal" by ICANN.
 var privateDomains = []string{"localhost", "local", "internal", "home.arpa", "test"}
