@@ -94,8 +94,8 @@ func (s *webShop) asks(permissions []string) string {
 
 // receive answers the form with the key: it calls stores and webhooks first, as WooCommerce does, and then removes its webhook.
 func (s *webShop) receive(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
-		http.NotFound(w, r)
+	if r.Method != http.MethodPost { // such as the icon
+		w.WriteHeader(http.StatusNoContent)
 		return
 	}
 	if r.URL.RawQuery != "wc-api=connect&a=1" || r.Header.Get("Referer") != "" {
