@@ -58,6 +58,10 @@ if (paste && location.hash.length > 1) {
   paste.submit();
 }
 
+// A form with data-send is sent at once.
+var sent = d.querySelector("form[data-send]");
+if (sent) sent.submit();
+
 // In a list of time zones with data-zone, the zone of the browser is chosen. It is added to the list if the list has
 // the zone under another name only.
 var zones = d.querySelector("select[data-zone]"), zone = zones && Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -1,24 +1,34 @@
-// Sends the payment's status from a frame to the embedding page, if that page has a listed origin.
+// Sends the payment's status from a frame to the embedding page, if that page has a listed origin: as messages for embed.js,
+// and as those that shop plug-ins made for BTCPay Server receive, with the names of statuses in its versions 2 and 1.
 (function () {
 "use strict";
 if (parent === window) return;
-var d = document, posted, listed = d.currentScript.dataset.origins.split(" ").concat(location.origin);
+var d = document, posted, kind, listed = d.currentScript.dataset.origins.split(" ").concat(location.origin);
 var embedders = location.ancestorOrigins ? [location.ancestorOrigins[0]] : listed;
 
-function post(message) {
-  message.pay = 1;
+var settled = ["Settled", "complete"], expired = ["Expired", "expired"];
+var statuses = {seen: ["Processing", "paid"], paid: settled, overpaid: settled, expired: expired, late: expired, declined: ["Invalid", "invalid"]};
+
+function send(message) {
   embedders.forEach(function (origin) { if (listed.indexOf(origin) >= 0) parent.postMessage(message, origin); });
 }
+function post(message) { message.pay = 1; send(message); }
 
 function status() {
-  var live = d.getElementById("live");
-  if (!live || live.dataset.status === posted) return;
-  posted = live.dataset.status;
-  post({type: "status", id: live.dataset.self.split("?")[0].split("/").pop(), status: posted});
+  var live = d.getElementById("live"), id = live && live.dataset.self.split("?")[0].split("/").pop();
+  if (live && live.dataset.status !== posted) {
+    posted = live.dataset.status;
+    post({type: "status", id: id, status: posted});
+  }
+  if (live && live.className !== kind) {
+    kind = live.className;
+    (statuses[kind.split(" ")[1]] || []).forEach(function (name) { send({invoiceId: id, status: name}); });
+  }
 }
 
 d.addEventListener("swap", status);
-d.addEventListener("keydown", function (e) { if (e.key === "Escape") post({type: "close"}); });
+d.addEventListener("keydown", function (e) { if (e.key === "Escape") { post({type: "close"}); send("close"); } });
 post({type: "ready"});
+send("loaded");
 status();
 })();

@@ -16,7 +16,7 @@ var called = regexp.MustCompile(`(?:^|\.\.\.|[^\w.$])([A-Za-z_$][\w$]{2,})\(`)
 var callable = []string{
 	"addEventListener", "catch", "clearInterval", "clearTimeout", "dispatchEvent", "fetch", "for", "function", "getSelection", "matchMedia", "parseInt",
 	"return", "setInterval", "setTimeout", "String", "BigInt", "Number", "Event", "FormData", "DOMParser", "EventSource", "CustomEvent", "URL", "Date",
-	"AudioContext", "Uint8Array", "Error", "switch", "while", "isNaN", "atob", "btoa", "Promise", "requestAnimationFrame", "removeEventListener", "RegExp",
+	"AudioContext", "MessageEvent", "Uint8Array", "Error", "switch", "while", "isNaN", "atob", "btoa", "Promise", "requestAnimationFrame", "removeEventListener", "RegExp",
 	"min", "rgb", "not", "async", "await", "typeof", "encodeURIComponent", "decodeURIComponent", "URLSearchParams",
 }
 

@@ -4,12 +4,15 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
+	"chequer/internal/client"
 	"chequer/static"
 	"chequer/views"
+	"chequer/web/present"
 )
 
 // slugPattern matches the slug of a link.
@@ -57,12 +60,14 @@ func (h *Handler) ownLink(typed string) (link string, own bool) {
 	return u.String(), own
 }
 
-// embedScript serves the script that merchants' pages load. Its address has no hash, because
-// merchants copy it into their pages, so its content may change and is cached for an hour only.
-func (h *Handler) embedScript(c echo.Context) error {
-	script, _ := static.Find(static.Path("embed.js"))
-	c.Response().Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
-	return sendAsset(c, script, "public, max-age=3600")
+// embedScript serves a script that merchants' pages load. Its address has no hash, because merchants copy it into their
+// pages and plug-ins make it themselves, so its content may change and is cached for an hour only.
+func embedScript(name string) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		script, _ := static.Find(static.Path(name))
+		c.Response().Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
+		return sendAsset(c, script, "public, max-age=3600")
+	}
 }
 
 // frameAncestors returns the frame-ancestors value of the policy for a path. Payment pages may be
@@ -75,4 +80,27 @@ func (h *Handler) frameAncestors(path string) string {
 		return "'none'"
 	}
 	return "'self' " + strings.Join(h.config.EmbedOrigins, " ")
+}
+
+// allowShop lets pages of the shop of an invoice show the invoice's page in a frame, as the listed origins may. The page
+// gets the script for a frame only if it is in one, so that other pages do not load more.
+func (h *Handler) allowShop(c echo.Context, f *present.Frame, snapshot client.Snapshot) {
+	origin := present.ShopOrigin(snapshot.Resource)
+	if origin == "" || slices.Contains(h.config.EmbedOrigins, origin) {
+		return
+	}
+	ancestors := strings.Join(append([]string{"'self'"}, append(slices.Clone(h.config.EmbedOrigins), origin)...), " ")
+	c.Response().Header().Set("Content-Security-Policy", policy(ancestors))
+	if isFramed(c) {
+		f.ShopOrigin = origin
+	}
+}
+
+// modalView is the query with which shop plug-ins open the page of an invoice in a frame.
+const modalView = "view=modal"
+
+// isFramed reports whether a page is requested for a frame. Over plain http, except to localhost, browsers do not send
+// Sec-Fetch-Dest.
+func isFramed(c echo.Context) bool {
+	return c.Request().Header.Get("Sec-Fetch-Dest") == "iframe" || c.QueryParam("view") == "modal"
 }

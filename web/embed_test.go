@@ -1,11 +1,14 @@
 package web_test
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 
+	"chequer/internal/api"
 	"chequer/web"
 	"chequer/web/present/presenttest"
 )
@@ -67,14 +70,69 @@ func TestFramed_pages_send_messages_to_listed_origins_only(t *testing.T) {
 	}
 }
 
-func TestEmbed_script_can_be_loaded_by_other_sites(t *testing.T) {
+// The origin of the shop of an invoice may frame the invoice's page, as the listed origins may. Only a page in a frame has the
+// script that sends messages.
+func TestFramed_by_the_shop_of_an_invoice(t *testing.T) {
 	t.Parallel()
-	header := get(t, pages(t, newService(), nil), "/embed.js").Header
-	for name, want := range map[string]string{
-		"Content-Type": "text/javascript; charset=utf-8", "Cache-Control": "public, max-age=3600", "Cross-Origin-Resource-Policy": "cross-origin",
+	own := "https://shop.example"
+	for name, tt := range map[string]struct {
+		success string
+		listed  string
+		target  string
+		dest    string // value of Sec-Fetch-Dest
+		want    string // frame-ancestors
+		origins string // of the script
+	}{
+		"in no frame":               {own + "/thanks", "", "/invoice/abc", "document", "'self' " + own, ""},
+		"in a frame":                {own + "/thanks", "", "/invoice/abc?m=BTC", "iframe", "'self' " + own, own},
+		"in a frame, old browser":   {own + "/thanks", "", "/invoice/abc?view=modal", "", "'self' " + own, own},
+		"languages":                 {own + "/thanks", "", "/invoice/abc?lang=", "iframe", "'self' " + own, own},
+		"languages in no frame":     {own + "/thanks", "", "/invoice/abc?lang=", "document", "'none'", ""},
+		"another port":              {"http://localhost:8080/?a=1", "", "/invoice/abc", "iframe", "'self' http://localhost:8080", "http://localhost:8080"},
+		"beside a listed origin":    {own + "/thanks", "https://b.example", "/invoice/abc", "iframe", "'self' https://b.example " + own, "https://b.example " + own},
+		"listed, in no frame":       {own + "/thanks", "https://b.example", "/invoice/abc", "document", "'self' https://b.example " + own, "https://b.example"},
+		"is a listed origin":        {own + "/thanks", own, "/invoice/abc", "iframe", "'self' " + own, own},
+		"no address":                {"", "", "/invoice/abc", "iframe", "'none'", ""},
+		"not an address of a page":  {"javascript:alert(1)", "", "/invoice/abc", "iframe", "'none'", ""},
+		"words of a policy":         {"https://a;script-src-elem/x", "", "/invoice/abc", "iframe", "'none'", ""},
+		"two origins":               {"https://a.example,https://b.example/", "", "/invoice/abc", "iframe", "'none'", ""},
+		"any host":                  {"https://*/", "", "/invoice/abc", "iframe", "'none'", ""},
+		"a page that is not framed": {own + "/thanks", "", "/invoice/abc/receipt.pdf", "iframe", "'none'", ""},
 	} {
-		if got := header.Get(name); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(presenttest.Paid(func(r *api.Resource) { r.ForeignID, r.URLSuccess = "abc", tt.success }))
+			h := pages(t, s, func(c *web.Config) { c.EmbedOrigins = strings.Fields(tt.listed) })
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, tt.target, nil)
+			r.Header.Set("Sec-Fetch-Dest", tt.dest)
+			response := do(h, r)
+			if got := response.Header.Get("Content-Security-Policy"); !strings.Contains(got, "; frame-ancestors "+tt.want+";") {
+				t.Errorf("status %d, policy %s", response.StatusCode, got)
+			}
+			if strings.HasSuffix(tt.target, ".pdf") {
+				return
+			}
+			if got := document(t, response).Find("script[data-origins]").AttrOr("data-origins", ""); got != tt.origins {
+				t.Errorf("the script sends messages to %q, want %q", got, tt.origins)
+			}
+		})
+	}
+}
+
+func TestEmbed_scripts_can_be_loaded_by_other_sites(t *testing.T) {
+	t.Parallel()
+	h := pages(t, newService(), func(c *web.Config) { c.BasePath = "/pay" })
+	for target, marker := range map[string]string{"/pay/embed.js": "data-pay", "/pay/modal/btcpay.js?ver=2.8.0": "btcpay"} {
+		response := get(t, h, target)
+		for name, want := range map[string]string{
+			"Content-Type": "text/javascript; charset=utf-8", "Cache-Control": "public, max-age=3600", "Cross-Origin-Resource-Policy": "cross-origin",
+		} {
+			if got := response.Header.Get(name); got != want {
+				t.Errorf("%s: %s: %s, want %s", target, name, got, want)
+			}
+		}
+		if body, err := io.ReadAll(response.Body); err != nil || !strings.Contains(string(body), marker) {
+			t.Errorf("%s: error %v, %s", target, err, body)
 		}
 	}
 }

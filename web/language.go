@@ -42,7 +42,14 @@ func (h *Handler) listLanguages(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		h.findShop(c)
-		list := h.settings(c).Languages.List()
-		return render(c, http.StatusOK, views.LanguagesPage(h.shopFrame(c, h.reader(c, "")).Languages(list)))
+		f := h.shopFrame(c, h.reader(c, ""))
+		if c.Path() == h.path(invoicePath) && isFramed(c) {
+			snapshot, err := h.invoice(c)
+			if err != nil {
+				return err
+			}
+			h.allowShop(c, &f, snapshot)
+		}
+		return render(c, http.StatusOK, views.LanguagesPage(f.Languages(h.settings(c).Languages.List())))
 	}
 }

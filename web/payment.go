@@ -16,6 +16,9 @@ import (
 	"chequer/web/present"
 )
 
+// invoicePath is the path of the page of an invoice.
+const invoicePath = "/invoice/:id"
+
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // payment shows an invoice. "?m=" opens a method, "&amount=1" shows its code with the amount, "?auto=1"
@@ -30,6 +33,7 @@ func (h *Handler) payment(c echo.Context) error {
 	}
 	auto := c.QueryParam("auto") == "1"
 	f := h.invoiceFrame(c, snapshot)
+	h.allowShop(c, &f, snapshot)
 	f.WithAmount = c.QueryParam("amount") == "1"
 	page := f.Payment(snapshot, c.QueryParam("m"), auto)
 	page.Simulate.Refusal = present.SimulationRefusals.Text(f.Reader, c.QueryParam("refused"))

@@ -121,8 +121,11 @@ func TestPayment_is_not_rendered_for_a_page_that_shows_its_version(t *testing.T)
 func TestAddresses_that_plugins_make(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(presenttest.Requotable(nil)), nil)
-	for _, target := range []string{"/i/abc", "/i/abc/BTC-CHAIN", "/invoices/abc", "/invoice?id=abc&view=modal", "/invoice?id=abc"} {
-		if got := get(t, h, target); got.StatusCode != 303 || got.Header.Get("Location") != "/invoice/abc" {
+	for target, want := range map[string]string{
+		"/i/abc": "/invoice/abc", "/i/abc/BTC-CHAIN": "/invoice/abc", "/invoices/abc": "/invoice/abc", "/invoice?id=abc": "/invoice/abc",
+		"/invoice?id=abc&view=modal": "/invoice/abc?view=modal", "/i/abc?view=modal&lang=de": "/invoice/abc?view=modal&lang=de",
+	} {
+		if got := get(t, h, target); got.StatusCode != 303 || got.Header.Get("Location") != want {
 			t.Errorf("GET %s: %d to %s", target, got.StatusCode, got.Header.Get("Location"))
 		}
 	}

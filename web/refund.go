@@ -47,6 +47,7 @@ func (h *Handler) refuseRefund(c echo.Context, id string, apiErr *client.Error, 
 		return fmt.Errorf("read invoice: %w", err)
 	}
 	f := h.invoiceFrame(c, snapshot)
+	h.allowShop(c, &f, snapshot)
 	f.Query = "" // the links to other languages must not keep the query of the address that the form posts to
 	page := f.Payment(snapshot, "", false)
 	f.RefuseRefund(&page, apiErr, typed)
@@ -54,11 +55,15 @@ func (h *Handler) refuseRefund(c echo.Context, id string, apiErr *client.Error, 
 }
 
 // backToInvoice serves a GET of the address that a form of an invoice's page posts to, and the addresses of an invoice
-// that shop plug-ins make. It redirects to the page.
+// that shop plug-ins make. It redirects to the page, and keeps the view in a frame.
 func (h *Handler) backToInvoice(c echo.Context) error {
 	id, err := invoiceID(c)
 	if err != nil {
 		return err
 	}
-	return h.redirect(c, readerFromAddress(c), "/invoice/"+id)
+	path := "/invoice/" + id
+	if c.QueryParam("view") == "modal" {
+		path += "?" + modalView
+	}
+	return h.redirect(c, readerFromAddress(c), path)
 }

@@ -163,7 +163,7 @@ func (h *Handler) routes() {
 	for _, size := range iconSizes {
 		pages.Match(read, fmt.Sprintf("/pos/icon-%d.png", size), h.appIcon(size))
 	}
-	pages.Match(read, "/invoice/:id", h.payment)
+	pages.Match(read, invoicePath, h.payment)
 	pages.Match(read, "/invoice/:id/proof.txt", h.proof)
 	pages.Match(read, "/invoice/:id/receipt.pdf", h.receipt)
 	limitInvoiceForms := h.limitPosts(h.config.PostsPerMinute)
@@ -176,7 +176,8 @@ func (h *Handler) routes() {
 	}
 	pages.POST("/invoice/:id/simulate", h.simulate, h.limitPosts(simulationsPerPost*h.config.PostsPerMinute))
 	pages.Match(read, "/embed", h.embed)
-	pages.Match(read, "/embed.js", h.embedScript)
+	pages.Match(read, "/embed.js", embedScript("embed.js"))
+	pages.Match(read, "/modal/btcpay.js", embedScript("modal.js"))
 	if h.config.Docs {
 		pages.Match(read, "/docs", h.manualOverview)
 		pages.Match(read, "/docs/api", h.apiReference)

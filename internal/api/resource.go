@@ -40,20 +40,22 @@ type Resource struct {
 	PaymentMethods []PaymentMethod `json:"payment_methods"`
 	Payments       []Payment       `json:"payments"`
 	// MorePayments is the number of payments that are not in Payments.
-	MorePayments   int               `json:"more_payments"`
-	Conversions    []Sale            `json:"conversions"`
-	Quotes         []Quote           `json:"quotes"`
-	RateSource     string            `json:"rate_source"` // "fixed", "demo"
-	MerchantName   string            `json:"merchant_name"`
-	Description    string            `json:"description"`
-	Metadata       map[string]string `json:"metadata"`
-	Language       string            `json:"language"`
-	URLSuccess     string            `json:"url_success"`
-	URLFailure     string            `json:"url_failure"`
-	RefundCurrency string            `json:"refund_currency"`
-	RefundAddress  string            `json:"refund_address"`
-	Refunds        []Refund          `json:"refunds"` // oldest first
-	KeptSurplus    KeptSurplus       `json:"kept_surplus"`
+	MorePayments int               `json:"more_payments"`
+	Conversions  []Sale            `json:"conversions"`
+	Quotes       []Quote           `json:"quotes"`
+	RateSource   string            `json:"rate_source"` // "fixed", "demo"
+	MerchantName string            `json:"merchant_name"`
+	Description  string            `json:"description"`
+	Metadata     map[string]string `json:"metadata"`
+	Language     string            `json:"language"`
+	URLSuccess   string            `json:"url_success"`
+	URLFailure   string            `json:"url_failure"`
+	// StayOnPage reports whether the page of the paid invoice leads to URLSuccess only by a click.
+	StayOnPage     bool        `json:"stay_on_page"`
+	RefundCurrency string      `json:"refund_currency"`
+	RefundAddress  string      `json:"refund_address"`
+	Refunds        []Refund    `json:"refunds"` // oldest first
+	KeptSurplus    KeptSurplus `json:"kept_surplus"`
 	// PersonalDataRemovedAt is when the personal data of the shopper were removed; empty if they were not.
 	PersonalDataRemovedAt string `json:"personal_data_removed_at"`
 	// WatchedUntil is the time until which the addresses are watched for late payments.

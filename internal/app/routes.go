@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"chequer/internal/greenfield"
+	"chequer/internal/httpapi"
 	"chequer/internal/server"
 	"chequer/web/desk"
 )
@@ -14,12 +15,13 @@ import (
 // handlers are the handlers of the parts of a server.
 type handlers struct{ service, plugins, pages, desk, ready http.Handler }
 
-// routes sends the paths of the API to the service, those of the API of plug-ins to plugins, those below /desk to the desk, /readyz to the
+// routes sends the paths of the API to the service, those of the API of plug-ins to plugins, those of the desk to the desk, /readyz to the
 // readiness handler, and every other path to the pages. Repeated slashes count as one, because some clients send them. The
 // service also answers API paths outside the base path, so that a client of the API gets its errors
 // as JSON. The first request with another base path is logged.
 func routes(basePath string, to handlers, log *slog.Logger) http.Handler {
 	var once sync.Once
+	to.pages, to.desk = httpapi.WithoutRepeatedSlashes(to.pages), httpapi.WithoutRepeatedSlashes(to.desk)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if below, misplaced := misplacedBelow(r.URL.Path, basePath); misplaced {
 			once.Do(func() {

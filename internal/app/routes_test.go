@@ -25,8 +25,15 @@ func TestRoutes(t *testing.T) {
 		"the_desk": {
 			"/pay", []string{"/pay/desk", "/pay/desk/", "/pay/desk/signin", "/pay/desktop", "/desk"}, "desk desk desk pages pages", "",
 		},
+		"the_page_at_which_plugins_ask_for_a_key": {
+			"/pay", []string{"/pay/api-keys/authorize", "/pay/api-keys/authorize/", "/pay//api-keys/authorize", "/pay/api-keys/authorized", "/api-keys/authorize"},
+			"desk desk desk pages pages", "",
+		},
 		"the_API_of_plugins": {
 			"/pay", []string{"/pay/api/v1/server/info", "/pay//api//v1", "/pay/api/v11", "/api/v1/stores"}, "plugins plugins service service", "",
+		},
+		"pages_whose_addresses_plugins_make": {
+			"/pay", []string{"/pay//i/" + id, "/pay//modal/btcpay.js", "/pay/invoice"}, "pages pages pages", "",
 		},
 		"outside_the_base_path_the_API_answers_for_its_paths": {
 			"/pay", []string{"/api/v2/invoice/new", "/api", "//v2//invoice/new"}, "service service service", `received_below=/ served_below=/pay/`,
@@ -47,7 +54,12 @@ func TestRoutes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			answers := func(name string) http.Handler {
-				return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, name) })
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if (name == "desk" || name == "pages") && strings.Contains(r.URL.Path, "//") {
+						name += " with repeated slashes"
+					}
+					_, _ = io.WriteString(w, name)
+				})
 			}
 			var log strings.Builder
 			h := routes(tt.basePath, handlers{answers("service"), answers("plugins"), answers("pages"), answers("desk"), answers("ready")}, slog.New(slog.NewTextHandler(&log, nil)))

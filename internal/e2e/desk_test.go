@@ -153,6 +153,7 @@ type deskClient struct {
 	url     string
 	client  *http.Client
 	session *http.Cookie
+	seed    string // of the authenticator app
 }
 
 // newDeskClient creates the account of a link with a password and a code.
@@ -168,7 +169,8 @@ func newDeskClient(t *testing.T, link, name string) *deskClient {
 	}
 	c := &deskClient{t: t, url: u.Scheme + "://" + u.Host, client: &http.Client{Jar: jar}}
 	doc := c.post("/desk/start/password", "token", u.Fragment, "name", name, "password", deskPassword)
-	code, err := totp.GenerateCode(doc.Find("input[name=seed]").AttrOr("value", ""), time.Now())
+	c.seed = doc.Find("input[name=seed]").AttrOr("value", "")
+	code, err := totp.GenerateCode(c.seed, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

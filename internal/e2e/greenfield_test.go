@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,34 +20,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"chequer/internal/app"
-	"chequer/internal/config"
-	"chequer/internal/merchant"
 	"chequer/internal/programtest"
 	"chequer/internal/storage/storagetest"
 )
 
-// newPluginToken returns the token of a new key of a plug-in for the test invoices of the first shop of a running
-// program.
-func newPluginToken(t *testing.T, c config.Config, plugin string) string {
+// connectPlugin returns a key for the test invoices of the first shop, which a plug-in gets by the page of the desk, on a
+// screen.
+func connectPlugin(t *testing.T, p *program, s screen) string {
 	t.Helper()
-	core, err := app.OpenCore(t.Context(), c, app.Options{Existing: true, Log: slog.New(slog.DiscardHandler)})
+	link, err := p.app.DeskLink(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer core.Close()
-	shops, err := core.Merchants.Shops(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := merchant.FindPlugin(plugin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, token, err := core.Merchants.CreatePluginKey(t.Context(), shops[0].ID, merchant.PluginKey{Plugin: p.Name, Mode: merchant.Test, Scopes: p.Scopes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return token
+	owner, shop, tab := newDeskClient(t, link.URL, "Maren"), newWebShop(t, p.url), openAlone(t, s)
+	shop.server = owner.url
+	tab.signInAs(owner)
+	tab.visit(shop.asks(wooPermissions))
+	return shop.connectIn(tab, wooPermissions)
 }
 
 // pluginReceiver receives the messages to a plug-in with a secret, as their types. The test fails if a signature is
@@ -125,26 +113,25 @@ var wantMessages = []string{
 	"InvoiceCreated", "InvoiceInvalid",
 }
 
-// Two clients of BTCPay Server's API sell with the whole program, on both engines: they connect, register a webhook, sell in
-// every way, and disconnect. Every message arrives once.
+// Two clients of BTCPay Server's API sell with the whole program, on both engines: they connect by the page of the desk, with
+// JavaScript on one engine and without it on the other, register a webhook, sell in every way, and disconnect. Every message
+// arrives once.
 func TestGreenfield_clients_connect_sell_and_disconnect(t *testing.T) {
 	for name, newClient := range map[string]func(*testing.T) pluginClient{"node": nodeClient, "php": phpClient} {
-		for engine, newDatabase := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
-			t.Run(name+" "+engine, func(t *testing.T) { sellWithPlugin(t, newClient(t), newDatabase(t)) })
-		}
+		t.Run(name+" sqlite", func(t *testing.T) { sellWithPlugin(t, newClient(t), storagetest.File(t), phoneScreen) })
+		t.Run(name+" postgres", func(t *testing.T) { sellWithPlugin(t, newClient(t), storagetest.Postgres(t), screens[2]) })
 	}
 }
 
-// sellWithPlugin runs a client against the whole program on a database.
-func sellWithPlugin(t *testing.T, client pluginClient, database string) {
+// sellWithPlugin runs a client against the whole program on a database. Its key is from a page of the desk on a screen.
+func sellWithPlugin(t *testing.T, client pluginClient, database string, s screen) {
 	t.Helper()
 	const secret = "a secret of the shop"
-	c := settings(t, allowLoopback, "CHEQUER_DATABASE_URL="+database)
-	p := start(t, c, app.Options{Demo: true})
+	p := start(t, settings(t, allowLoopback, "CHEQUER_DATABASE_URL="+database), app.Options{Demo: true})
 	receiver, messages := pluginReceiver(t, secret)
 	command := exec.CommandContext(t.Context(), client.program, client.script)
 	command.Env = slices.Concat(os.Environ(), client.environment, []string{
-		"SERVER=" + p.url, "TOKEN=" + newPluginToken(t, c, "medusa"), "RECEIVER=" + receiver, "SECRET=" + secret,
+		"SERVER=" + p.url, "TOKEN=" + connectPlugin(t, p, s), "RECEIVER=" + receiver, "SECRET=" + secret,
 	})
 	command.Stderr = os.Stderr
 	input, err := command.StdinPipe()

@@ -103,3 +103,11 @@ func Permissions(k merchant.Key) []string {
 	}
 	return list
 }
+
+// ParsePermission returns the scope of a permission that a plug-in asks for, such as "btcpay.store.cancreateinvoice". known
+// is false for any other permission, and for the scope of this program.
+func ParsePermission(permission string) (scope merchant.Scope, known bool) {
+	name, isOfStore := strings.CutPrefix(permission, permissionPrefix)
+	scope = merchant.Scope(name)
+	return scope, isOfStore && scope != merchant.ScopeSettleInvoices && slices.Contains(merchant.PluginScopes, scope)
+}

@@ -37,6 +37,7 @@ type invoiceRequest struct {
 	Metadata json.RawMessage `json:"metadata"`
 	Checkout struct {
 		RedirectURL       scalar   `json:"redirectURL"`
+		RedirectAuto      flag     `json:"redirectAutomatically"`
 		ExpirationMinutes scalar   `json:"expirationMinutes"`
 		DefaultLanguage   scalar   `json:"defaultLanguage"`
 		PaymentMethods    []scalar `json:"paymentMethods"`
@@ -65,10 +66,10 @@ func (s *server) createInvoice(c echo.Context, k merchant.Key) error {
 		return err
 	}
 	to := returnURL(string(r.Checkout.RedirectURL), create.ID, orderID)
-	if create.Terms.URLSuccess, err = merchant.ParseReturnURL(to); err != nil {
+	if create.Terms.URLSuccess, err = merchant.ParsePluginReturnURL(to); err != nil {
 		return &fieldFault{Path: "checkout.redirectURL", Message: "The redirect URL " + err.Error()}
 	}
-	create.Terms.URLFailure = create.Terms.URLSuccess
+	create.Terms.URLFailure, create.Terms.StayOnPage = create.Terms.URLSuccess, !bool(r.Checkout.RedirectAuto)
 	inv, err := s.Creator.Create(c.Request().Context(), create, []byte("{}"), func(create *invoice.CreateRequest) (err error) {
 		create.Terms.Price, err = s.price(string(r.Amount), string(r.Currency))
 		create.Terms.Rules = invoice.DefaultRules(create.Terms.Price.Currency())
@@ -157,11 +158,17 @@ func (s *server) requestedMethods(mode invoice.Mode, ids []scalar) (codes []stri
 }
 
 // returnURL returns a redirect URL with the identifiers of the invoice and the order in place of {InvoiceId} and
-// {OrderId}.
+// {OrderId}, escaped for their part of the URL.
 func returnURL(template, invoiceID, orderID string) string {
-	return strings.NewReplacer(
-		"{InvoiceId}", invoiceID, "{OrderId}", url.QueryEscape(orderID), "%7BInvoiceId%7D", invoiceID, "%7BOrderId%7D", url.QueryEscape(orderID),
-	).Replace(template)
+	fill := func(part, orderID string) string {
+		return strings.NewReplacer("{InvoiceId}", invoiceID, "{OrderId}", orderID, "%7BInvoiceId%7D", invoiceID, "%7BOrderId%7D", orderID).Replace(part)
+	}
+	path, query, hasQuery := strings.Cut(template, "?")
+	path = fill(path, url.PathEscape(orderID))
+	if !hasQuery {
+		return path
+	}
+	return path + "?" + fill(query, url.QueryEscape(orderID))
 }
 
 // idPattern matches an invoice's identifier; other texts are never looked up.

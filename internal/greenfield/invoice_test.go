@@ -445,3 +445,56 @@ func TestSpellings_of_payment_methods(t *testing.T) {
 		}
 	}
 }
+
+// The page leads back to the shop by itself only if the plug-in asks for it, and the answer says what was asked.
+func TestCreateInvoice_returns_automatically_only_if_asked(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		for asked, want := range map[string]bool{
+			``: false, `,"redirectAutomatically":null`: false, `,"redirectAutomatically":false`: false, `,"redirectAutomatically":"false"`: false, `,"redirectAutomatically":0`: false,
+			`,"redirectAutomatically":true`: true, `,"redirectAutomatically":"true"`: true, `,"redirectAutomatically":1`: true,
+		} {
+			got := f.create(`{"amount":"12.50","currency":"EUR","checkout":{"redirectURL":"https://shop.example/"` + asked + `}}`)
+			inv, err := f.invoices.Invoice(t.Context(), got.ID)
+			if err != nil || got.Checkout.RedirectAutomatically != want || inv.Terms.StayOnPage == want {
+				t.Errorf("%s: got %t, page stays %t, error %v", asked, got.Checkout.RedirectAutomatically, inv.Terms.StayOnPage, err)
+			}
+		}
+		if got := f.create(`{"amount":"12.50","currency":"EUR","checkout":{"redirectAutomatically":true}}`); got.Checkout.RedirectAutomatically {
+			t.Error("an invoice without an address returns to it")
+		}
+		if a := f.send("POST", f.store("/invoices"), f.token, `{"amount":"1","currency":"EUR","checkout":{"redirectAutomatically":{}}}`); a.status != http.StatusUnprocessableEntity {
+			t.Errorf("an object: answer %d: %s", a.status, a.body)
+		}
+	})
+}
+
+// The identifiers in a redirect URL are escaped for the part of the URL in which they stand.
+func TestCreateInvoice_escapes_redirect_URL(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, storageFile(t))
+	for template, want := range map[string]string{
+		"https://shop.example/{OrderId}/{InvoiceId}":         "https://shop.example/A%20%2F%3F&%C3%A9+1/ID",
+		"https://shop.example/?o={OrderId}&i={InvoiceId}":    "https://shop.example/?o=A+%2F%3F%26%C3%A9%2B1&i=ID",
+		"https://shop.example/%7BOrderId%7D?o=%7BOrderId%7D": "https://shop.example/A%20%2F%3F&%C3%A9+1?o=A+%2F%3F%26%C3%A9%2B1",
+		"https://shop.example/?a=1?o={OrderId}":              "https://shop.example/?a=1?o=A+%2F%3F%26%C3%A9%2B1",
+	} {
+		got := f.create(`{"amount":"12.50","currency":"EUR","metadata":{"orderId":"A /?&é+1"},"checkout":{"redirectURL":"` + template + `"}}`)
+		if want = strings.ReplaceAll(want, "ID", got.ID); got.Checkout.RedirectURL != want {
+			t.Errorf("%s: got %s, want %s", template, got.Checkout.RedirectURL, want)
+		}
+	}
+}
+
+// An invoice leads back to a shop of a private network over plain http, as a shop there can be connected.
+func TestCreateInvoice_for_a_shop_in_a_private_network(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, storageFile(t))
+	for to, want := range map[string]int{
+		"https://shop.example/": 200, "http://192.168.1.20:8080/?key={InvoiceId}": 200, "http://127.0.0.1/": 200, "http://web.local/": 200, "http://shop.onion/": 200, "": 200,
+		"http://shop.example/": 422, "http://8.8.8.8/": 422, "http://134744072/": 422, "http://user@192.168.1.20/": 422, "ftp://192.168.1.20/": 422,
+	} {
+		if a := f.send("POST", f.store("/invoices"), f.token, `{"amount":"1","currency":"EUR","checkout":{"redirectURL":"`+to+`"}}`); a.status != want {
+			t.Errorf("%s: answer %d: %s, want %d", to, a.status, a.body, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
@@ -58,6 +59,19 @@ func (s *scalar) UnmarshalJSON(literal []byte) error {
 		return nil
 	}
 	return &json.UnmarshalTypeError{Value: kindOf(literal)}
+}
+
+// flag is a boolean. Plug-ins may send it as a text or a number, too; null is false.
+type flag bool
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *flag) UnmarshalJSON(literal []byte) error {
+	if literal[0] == '{' || literal[0] == '[' {
+		return &json.UnmarshalTypeError{Value: kindOf(literal)}
+	}
+	text := strings.ToLower(strings.Trim(string(literal), `"`))
+	*f = text == "true" || text == "1"
+	return nil
 }
 
 // kindOf returns the kind of a JSON value that is neither a text nor a number.

@@ -86,7 +86,7 @@ func checkoutOf(inv *invoice.Invoice) checkoutView {
 	c := checkoutView{
 		SpeedPolicy: speedPolicy, PaymentMethods: []string{}, MonitoringMinutes: int64(invoice.WatchPeriod / time.Minute),
 		ExpirationMinutes: int64(first.Until.Sub(first.From) / time.Minute),
-		RedirectURL:       inv.Terms.URLSuccess, RedirectAutomatically: inv.Terms.URLSuccess != "", DefaultLanguage: inv.Terms.Language,
+		RedirectURL:       inv.Terms.URLSuccess, RedirectAutomatically: inv.Terms.URLSuccess != "" && !inv.Terms.StayOnPage, DefaultLanguage: inv.Terms.Language,
 	}
 	for _, m := range inv.Methods {
 		c.PaymentMethods = append(c.PaymentMethods, methodID(m.Asset))

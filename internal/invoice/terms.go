@@ -18,6 +18,7 @@ type Terms struct {
 	Sale             SaleTerms
 	URLSuccess       string
 	URLFailure       string
+	StayOnPage       bool // the page of the paid invoice leads to URLSuccess only by a click
 	OrderID          string
 	Description      string
 	Metadata         map[string]string

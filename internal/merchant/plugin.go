@@ -37,6 +37,10 @@ type Plugin struct {
 	Scopes []Scope // the scopes that the plug-in needs
 }
 
+// PastesKey reports whether a key can be entered in the settings of the plug-in. Otherwise the plug-in gets it only from the
+// page of the desk to which its own button leads.
+func (p Plugin) PastesKey() bool { return p.Name != "prestashop" }
+
 // Plugins are the known plug-ins. The last one has the scopes that serve any other plug-in.
 var Plugins = []Plugin{
 	{"woocommerce", []Scope{ScopeViewInvoices, ScopeCreateInvoice, ScopeViewStore, ScopeModifyInvoices, ScopeModifyWebhooks, ScopeOfferRefund}},
@@ -68,12 +72,27 @@ func FindPlugin(name string) (Plugin, error) {
 	return Plugin{}, fmt.Errorf("must be %s or %s, not %q", strings.Join(names[:last], ", "), names[last], name)
 }
 
+// PluginNamed returns the plug-in whose name is part of a text, such as the name with which a plug-in introduces itself,
+// or the plug-in that stands for any other.
+func PluginNamed(text string) Plugin {
+	text = strings.ToLower(text)
+	i := slices.IndexFunc(Plugins, func(p Plugin) bool { return strings.Contains(text, p.Name) })
+	other := len(Plugins) - 1
+	if i < 0 {
+		i = other
+	}
+	return Plugins[i]
+}
+
 // PluginKey describes a new key of a plug-in.
 type PluginKey struct {
 	Plugin string // name of a Plugin
 	Mode   Mode
 	Scopes []Scope
 	Label  string // "" = the name of the plug-in
+	// Request identifies the request for the key, of which it allows one: a second one is refused with ErrExists. ""
+	// allows any number.
+	Request string
 }
 
 // Lengths of a token: the public part, then the secret part. Both are letters and digits, because a plug-in removes
@@ -83,8 +102,11 @@ const (
 	tokenLength  = publicLength + 40
 )
 
+// requestIDLength is the number of hexadecimal digits in the ID of a key that a request identifies.
+const requestIDLength = 32
+
 // CreatePluginKey makes and stores the key of a plug-in and returns its token, of which only a hash is stored. The
-// errors are *FieldError.
+// errors are *FieldError, or ErrExists if the request was used before.
 func (s *Service) CreatePluginKey(ctx context.Context, merchantID string, n PluginKey) (k Key, token string, err error) {
 	if _, err := FindPlugin(n.Plugin); err != nil {
 		return Key{}, "", &FieldError{Field: "plugin", Fault: err.Error()}
@@ -93,6 +115,9 @@ func (s *Service) CreatePluginKey(ctx context.Context, merchantID string, n Plug
 		return Key{}, "", err
 	}
 	k = s.newKey(merchantID, n.Mode, n.Scopes)
+	if n.Request != "" {
+		k.ID = "key_" + hashOfToken(n.Request)[:requestIDLength]
+	}
 	token = k.Key + k.Secret
 	k.Secret, k.TokenHash = "", hashOfToken(token)
 	k.Plugin, k.Label = n.Plugin, cmp.Or(n.Label, n.Plugin)

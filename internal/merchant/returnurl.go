@@ -2,8 +2,11 @@ package merchant
 
 import (
 	"errors"
+	"fmt"
+	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -23,6 +26,55 @@ func ParseReturnURL(text string) (string, error) {
 		return "", errors.New("must be an absolute https address with a host name, and without a user name")
 	}
 	return text, nil
+}
+
+// ParseConnectURL returns an address of a shop to which a browser may send the key of a plug-in, with an international
+// domain name in Punycode. Plain http is accepted for this machine and for hosts of a private network only.
+func ParseConnectURL(text string) (*url.URL, error) {
+	text = idn.URL(text)
+	if utf8.RuneCountInString(text) > maxURL {
+		return nil, fmt.Errorf("must have at most %d characters", maxURL)
+	}
+	u, err := url.Parse(text)
+	if err != nil || strings.ContainsFunc(text, isForbiddenInURL) || u.Opaque != "" || u.Scheme != "https" && u.Scheme != "http" || !hasValidHost(u) {
+		return nil, errors.New("must be an absolute https address with a host name")
+	}
+	if u.User != nil || strings.Contains(text, "#") {
+		return nil, errors.New("must have neither a user name nor a fragment")
+	}
+	if u.Scheme == "http" && !isPrivateHost(strings.ToLower(u.Hostname())) {
+		return nil, errors.New("must be an https address: over http, others could read the key on its way to a host on the internet")
+	}
+	return u, nil
+}
+
+// ParsePluginReturnURL is ParseReturnURL for an invoice of a plug-in, which may also lead back to a shop that ParseConnectURL
+// accepts.
+func ParsePluginReturnURL(text string) (string, error) {
+	if u, err := ParseConnectURL(text); err == nil && u.Scheme == "http" {
+		return idn.URL(text), nil
+	}
+	return ParseReturnURL(text)
+}
+
+// privateDomains are the top-level domains of hosts that are not on the internet. See RFC 6761, RFC 6762, RFC 8375, and the
+// reservation of "internal" by ICANN.
+var privateDomains = []string{"localhost", "local", "internal", "home.arpa", "test"}
+
+// digitLabel matches the last label of a host that browsers read as an IPv4 address in an unusual notation.
+var digitLabel = regexp.MustCompile(`(^|\.)(0x[0-9a-f]*|[0-9]+)$`)
+
+// isPrivateHost reports whether a host, in lower case, is this machine or in a private network.
+func isPrivateHost(host string) bool {
+	if address, err := netip.ParseAddr(host); err == nil {
+		return address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast()
+	}
+	if digitLabel.MatchString(host) {
+		return false
+	}
+	return !strings.Contains(host, ".") || slices.ContainsFunc(privateDomains, func(domain string) bool {
+		return strings.HasSuffix(host, "."+domain)
+	})
 }
 
 // isReturnURL reports whether every browser reads an address as a page of one named host over

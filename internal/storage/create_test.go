@@ -28,7 +28,7 @@ func TestCreateInvoice_returns_the_stored_invoice(t *testing.T) {
 			"plain": {Price: money.FromCents(1250, money.EUR)},
 			"full": {
 				Price: money.FromCents(99_999_999, money.USD), Merchant: "Zwei Brötchen \u202e", AllowPaidExpired: true, DisableSale: true,
-				URLSuccess: "https://shop.example/?a=1&b=<2>", URLFailure: "https://shop.example/no", OrderID: "1042",
+				URLSuccess: "https://shop.example/?a=1&b=<2>", URLFailure: "https://shop.example/no", StayOnPage: true, OrderID: "1042",
 				Description: "ein\u2028\"Kaffee\"", Metadata: map[string]string{"table": "7", "": "empty"}, Language: "de",
 			},
 			"empty metadata": {Price: money.FromCents(700, money.EUR), Metadata: map[string]string{}},

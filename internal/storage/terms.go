@@ -16,6 +16,7 @@ import (
 type termsRow struct {
 	URLSuccess  string            `json:"ok,omitempty"`
 	URLFailure  string            `json:"fail,omitempty"`
+	StayOnPage  bool              `json:"stay,omitempty"`
 	Description string            `json:"text,omitempty"`
 	Metadata    map[string]string `json:"meta,omitempty"`
 	Language    string            `json:"lang,omitempty"`
@@ -141,7 +142,7 @@ func (r *convertRow) terms() (invoice.SaleTerms, error) {
 
 func termsToText(t invoice.Terms, removed invoice.Removal) string {
 	return jsonText(termsRow{
-		URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, Description: t.Description,
+		URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, StayOnPage: t.StayOnPage, Description: t.Description,
 		Metadata: t.Metadata, Language: t.Language, Tolerance: optional(t.Rules.Tolerance), Removal: removalToRow(removed),
 	})
 }
@@ -172,7 +173,7 @@ func parseTerms(text string, price money.Amount, orderID string, shared *sharedT
 		return invoice.Terms{}, invoice.Removal{}, fmt.Errorf("terms: tolerance: %w", err)
 	}
 	terms.Price, terms.OrderID = price, orderID
-	terms.URLSuccess, terms.URLFailure, terms.Language = r.URLSuccess, r.URLFailure, r.Language
+	terms.URLSuccess, terms.URLFailure, terms.StayOnPage, terms.Language = r.URLSuccess, r.URLFailure, r.StayOnPage, r.Language
 	terms.Description, terms.Metadata = r.Description, r.Metadata
 	return terms, r.Removal.removal(), nil
 }

@@ -31,7 +31,7 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 		SecondsLeft:    secondsLeft(remaining),
 		PaymentMethods: paymentMethods(invoices, inv, evaluation, behind), Payments: payments(inv, reported), MorePayments: omitted, Conversions: sales(inv), Quotes: quotes(inv),
 		RateSource: inv.Quote().Source, MerchantName: t.Merchant, Description: t.Description, Metadata: t.Metadata,
-		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundCurrency: inv.RefundAddress.Asset, RefundAddress: inv.RefundAddress.Address,
+		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, StayOnPage: t.StayOnPage, RefundCurrency: inv.RefundAddress.Asset, RefundAddress: inv.RefundAddress.Address,
 		Refunds: Refunds(invoices, inv), KeptSurplus: keptSurplus(inv), PersonalDataRemovedAt: Time(inv.Removal.At),
 		WatchedUntil: Time(inv.ExpiresAt().Add(invoice.WatchPeriod)), MayRequote: evaluation.MayRequote(invoice.Shopper, now),
 	}

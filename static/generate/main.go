@@ -37,7 +37,8 @@ var bundles = map[string][]string{
 	"counter.css": {"base.css", "pay.css", "counter.css"},
 	"pos.js":      {"pos.js"},
 
-	"embed.js":   {"embed.js"},
+	"embed.js":   {"dialog.js", "embed.js"},
+	"modal.js":   {"dialog.js", "modal.js"},
 	"frame.js":   {"frame.js"},
 	"builder.js": {"builder.js"},
 

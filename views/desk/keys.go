@@ -15,6 +15,7 @@ type Keys struct {
 	Label  Field
 	Mode   Choice
 	Scopes Checks
+	Manual views.Link // describes how a plug-in is connected
 }
 
 // KeyRow is a key in the list.
@@ -23,6 +24,7 @@ type KeyRow struct {
 	URL     string
 	Key     string // public part
 	Test    bool
+	Plugin  bool // the key of a shop plug-in
 	Scopes  []Scope
 	Used    string
 	Created string
@@ -58,3 +60,38 @@ type Secret struct {
 
 // secretID returns the id of the value with an index.
 func secretID(i int) string { return "secret-" + strconv.Itoa(i) }
+
+// ConnectShops lists the shops to one of which a plug-in can be connected.
+type ConnectShops struct {
+	BareFrame
+	Intro  string
+	Shops  []views.Link
+	Cancel views.Link
+}
+
+// Connect asks whether a shop plug-in may have a key.
+type Connect struct {
+	BareFrame
+	Problem string
+	Intro   string // which plug-in asks for what
+	Receive string // describes what happens with the key
+	Host    string // the host that receives the key; empty if the key is shown
+	Address string // the address that receives the key
+	Action  string
+	Hidden  []Hidden
+	Facts   []Fact
+	Mode    Choice
+	Can     []string
+	Cannot  []string
+	Another views.Link // the choice of another shop; empty if there is only one
+	Cancel  views.Link
+}
+
+// Connected sends a new key to a shop.
+type Connected struct {
+	BareFrame
+	Intro  string
+	Action string // address of the shop
+	Hidden []Hidden
+	Button string
+}

@@ -55,7 +55,7 @@ func boxes(name string) desk.Checks {
 }
 
 func keyRow() desk.KeyRow {
-	return desk.KeyRow{Name: evil, URL: "/desk/m/keys/k", Key: evil, Test: true, Scopes: []desk.Scope{{Name: "read"}, {Name: "admin", Wide: true}}, Used: "now", Created: "now"}
+	return desk.KeyRow{Name: evil, URL: "/desk/m/keys/k", Key: evil, Test: true, Plugin: true, Scopes: []desk.Scope{{Name: "read"}, {Name: "admin", Wide: true}}, Used: "now", Created: "now"}
 }
 
 func webhookRow() desk.WebhookRow {
@@ -174,13 +174,19 @@ func pages() map[string]templ.Component {
 		}),
 		"keys": desk.KeysPage(desk.Keys{
 			Frame: f, Tabs: []desk.Tab{{Text: "API keys", URL: "/desk/m/keys", Current: true}}, Rows: []desk.KeyRow{keyRow(), {Name: evil, URL: "/desk/m/keys/l", Key: "l", Revoked: true}},
-			Action: "/desk/m/keys", Label: field("label"), Mode: choice, Scopes: boxes("scope"),
+			Action: "/desk/m/keys", Label: field("label"), Mode: choice, Scopes: boxes("scope"), Manual: back,
 		}),
 		"key": desk.KeyPage(desk.Key{
 			Frame: f, Back: back, Problem: evil, Row: keyRow(), Facts: []desk.Fact{{Name: "Last used", Value: evil}}, Revoke: "/desk/m/keys/k/revoke", Ask: evil,
 			Results: []desk.Result{{Shape: "warn", Text: evil}},
 		}),
-		"secret": desk.SecretPage(desk.Secret{Frame: f, Heading: evil, Intro: evil, Values: []desk.Fact{{Name: "Key", Value: evil}, {Name: "Secret", Value: evil}}, Done: back}),
+		"secret":        desk.SecretPage(desk.Secret{Frame: f, Heading: evil, Intro: evil, Values: []desk.Fact{{Name: "Key", Value: evil}, {Name: "Secret", Value: evil}}, Done: back}),
+		"connect shops": desk.ConnectShopsPage(desk.ConnectShops{BareFrame: bareFrame(), Intro: evil, Shops: []views.Link{{Text: evil, URL: "/desk/m/connect"}}, Cancel: back}),
+		"connect": desk.ConnectPage(desk.Connect{
+			BareFrame: bareFrame(), Problem: evil, Intro: evil, Receive: evil, Host: evil, Address: evil, Action: "/desk/m/connect", Hidden: []desk.Hidden{{Name: "proof", Value: evil}},
+			Facts: []desk.Fact{{Name: "Shop", Value: evil}}, Mode: choice, Can: []string{evil}, Cannot: []string{evil}, Another: back, Cancel: back,
+		}),
+		"connected": desk.ConnectedPage(desk.Connected{BareFrame: bareFrame(), Intro: evil, Action: "https://shop.example/", Hidden: []desk.Hidden{{Name: "apiKey", Value: evil}}, Button: evil}),
 		"webhooks": desk.WebhooksPage(desk.Webhooks{
 			Frame: f, Tabs: []desk.Tab{{Text: "Webhooks", URL: "/desk/m/webhooks", Current: true}}, Problem: evil, Rows: []desk.WebhookRow{webhookRow()},
 			Action: "/desk/m/webhooks", URL: field("url"), Mode: choice, Events: boxes("event"),
@@ -392,11 +398,18 @@ func checkNames(t *testing.T, doc *goquery.Document) {
 }
 
 // checkForms checks that every form that changes something sends the form token. The forms of a link
-// are sent before there is a session; their origin is checked.
+// are sent before there is a session; their origin is checked. A form for another site must not send the form token.
 func checkForms(t *testing.T, doc *goquery.Document) {
 	t.Helper()
 	doc.Find("form[method=post]").Each(func(_ int, s *goquery.Selection) {
-		if action := s.AttrOr("action", ""); s.Find(`input[name=form][value="form-token"]`).Length() != 1 && !slices.Contains([]string{"/desk/start", "/desk/start/password"}, action) {
+		action := s.AttrOr("action", "")
+		if strings.HasPrefix(action, "https://") {
+			if s.Find("input[name=form]").Length() != 0 {
+				t.Errorf("the form for %s has a form token", action)
+			}
+			return
+		}
+		if s.Find(`input[name=form][value="form-token"]`).Length() != 1 && !slices.Contains([]string{"/desk/start", "/desk/start/password"}, action) {
 			t.Errorf("the form for %s lacks the form token", action)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"chequer/internal/httpapi"
 	"chequer/internal/merchant"
 	"chequer/internal/notify"
 	"chequer/internal/report"
@@ -58,7 +59,11 @@ func routes(c Config) []visit.Route {
 	)
 }
 
-// Owns reports whether the desk serves a path.
+// Owns reports whether the desk serves a path. Repeated slashes count as one in the address that plug-ins make.
 func Owns(path, basePath string) bool {
-	return path == basePath+"/desk" || strings.HasPrefix(path, basePath+"/desk/")
+	if path == basePath+"/desk" || strings.HasPrefix(path, basePath+"/desk/") {
+		return true
+	}
+	path, below := httpapi.Below(path, basePath)
+	return below && strings.TrimSuffix(path, "/") == developers.AuthorizePath
 }

@@ -44,6 +44,11 @@ var (
 var routeAccess = map[string]access{
 	"GET /desk":                                             anyone,
 	"GET /desk/":                                            anyone,
+	"GET /api-keys/authorize":                               anyone,
+	"GET /api-keys/authorize/":                              anyone,
+	"GET /desk/all/connect":                                 keepers,
+	"GET /desk/:shop/connect":                               keepers,
+	"POST /desk/:shop/connect":                              keyring,
 	"GET /desk/signin":                                      anyone,
 	"POST /desk/signin":                                     anyone,
 	"POST /desk/signin/passkey":                             anyone,

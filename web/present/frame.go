@@ -1,6 +1,7 @@
 package present
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ type Frame struct {
 	Theme        Theme
 	Multilingual bool   // the reader may choose a language
 	WithAmount   bool   // the page of an invoice shows the QR code with the amount for the method that it opens
+	ShopOrigin   string // origin of the shop of an invoice whose page is in a frame; "" if it is in none, or in one of a listed origin
 	Query        string // query of the page's address, for the link to the choice of languages
 	Now          time.Time
 }
@@ -51,10 +53,14 @@ func (f Frame) addLanguageLink(page *views.Page) {
 	}
 }
 
-// allowFrame marks a page that pages of the listed origins may show in a frame.
+// allowFrame marks a page that pages of the listed origins, and of the origin of the shop, may show in a frame.
 func (f Frame) allowFrame(page *views.Page) {
-	if len(f.EmbedOrigins) > 0 {
-		page.Frame, page.Origins = f.Path(static.Path("frame.js")), strings.Join(f.EmbedOrigins, " ")
+	origins := f.EmbedOrigins
+	if f.ShopOrigin != "" {
+		origins = append(slices.Clone(origins), f.ShopOrigin)
+	}
+	if len(origins) > 0 {
+		page.Frame, page.Origins = f.Path(static.Path("frame.js")), strings.Join(origins, " ")
 	}
 }
 

@@ -43,7 +43,7 @@ func (f Frame) Payment(snapshot client.Snapshot, method string, auto bool) views
 	} else {
 		p.Auto = views.Link{Text: s.Count("payment.auto", int(ReloadInterval/time.Second)), URL: periodic}
 	}
-	p.AutoReturn = p.AutoReturn && !s.StayOnPage && !s.Theme.Stay
+	p.AutoReturn = p.AutoReturn && !r.StayOnPage && !s.StayOnPage && !s.Theme.Stay
 	if len(p.Methods) > 0 {
 		p.Proof = proofLink(r, s.self)
 	}

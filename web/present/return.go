@@ -2,6 +2,7 @@ package present
 
 import (
 	"net/url"
+	"regexp"
 
 	"chequer/internal/api"
 	"chequer/views"
@@ -47,4 +48,16 @@ func returnLink(address string, r api.Resource, s pageContext, text string) view
 	}
 	u.RawQuery += "invoice=" + url.QueryEscape(r.ForeignID)
 	return views.Link{Text: text, URL: u.String(), Hint: s.Text("link.opens", "Host", u.Host)}
+}
+
+// originPattern matches the origins that a Content-Security-Policy can name.
+var originPattern = regexp.MustCompile(`^https?://[A-Za-z0-9_.-]+(:[0-9]{1,5})?$`)
+
+// ShopOrigin returns the origin of the address to which the page of the paid invoice leads back; "" if there is none.
+func ShopOrigin(r api.Resource) string {
+	u, err := url.Parse(r.URLSuccess)
+	if err != nil || !originPattern.MatchString(u.Scheme+"://"+u.Host) {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
 }

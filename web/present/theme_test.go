@@ -55,6 +55,15 @@ func TestTheme_can_disable_the_countdown_of_a_paid_page(t *testing.T) {
 	}
 }
 
+// The shop can ask for an invoice whose page waits for a click.
+func TestPaid_waits_for_a_click_if_the_shop_asks(t *testing.T) {
+	t.Parallel()
+	page := showIn(t, frameWithTheme(theme.Theme{}), presenttest.Paid(func(r *api.Resource) { r.StayOnPage = true }))
+	if page.Find("#auto").Length() != 0 || page.Find("a#return").Length() != 1 {
+		t.Error("the page has a countdown, or no button")
+	}
+}
+
 // In states in which only the shop can help, the page has a link to the shop's contact.
 func TestTheme_contact_is_shown_if_only_the_shop_can_help(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,8 @@ func (v *page) showKeys(status int, form keyForm, problem error) error {
 	}
 	page := desk.Keys{
 		Frame: f, Tabs: v.tabs(visit.KeysPath), Action: v.Below(visit.KeysPath), Mode: v.modeChoice(form.mode), Scopes: v.scopeChecks(form.scopes, problem),
-		Label: v.TextField("label", "desk.key.label", "desk.key.label.hint", form.label),
+		Label:  v.TextField("label", "desk.key.label", "desk.key.label.hint", form.label),
+		Manual: views.Link{Text: v.Text("desk.keys.plugins.link"), URL: v.Address("/docs/plugins")},
 	}
 	page.Label.Error = v.fieldText("desk.field.label", fieldFault(problem, "label"))
 	slices.SortStableFunc(all, func(a, b merchant.Key) int { // active keys before revoked keys, each newest first
@@ -73,7 +74,7 @@ func keyName(k merchant.Key) string {
 
 func (v *page) keyRow(k merchant.Key) desk.KeyRow {
 	row := desk.KeyRow{
-		Name: keyName(k), URL: v.Below(visit.KeysPath + "/" + k.Key), Key: k.Key, Test: k.Mode == merchant.Test,
+		Name: keyName(k), URL: v.Below(visit.KeysPath + "/" + k.Key), Key: k.Key, Test: k.Mode == merchant.Test, Plugin: k.IsPlugin(),
 		Used: v.Ago(k.UsedAt), Created: v.Clock(k.CreatedAt), Revoked: !k.RevokedAt.IsZero(),
 	}
 	for _, s := range k.Scopes {

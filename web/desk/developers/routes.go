@@ -26,6 +26,11 @@ type page struct {
 func (s *Screens) Routes() []visit.Route {
 	on := visit.Pages(func(v *visit.Visit) *page { return &page{v, s} })
 	return []visit.Route{
+		{Method: http.MethodGet, Path: AuthorizePath, Needs: visit.Public, Handle: on((*page).authorize)},
+		{Method: http.MethodGet, Path: AuthorizePath + "/", Needs: visit.Public, Handle: on((*page).authorize)},
+		{Method: http.MethodGet, Path: connectShopsPath, Needs: account.ManageKeys, Handle: on((*page).chooseShop), AllShops: true},
+		{Method: http.MethodGet, Path: "/desk/:shop" + connectPath, Needs: account.ManageKeys, Handle: on((*page).askToConnect)},
+		{Method: http.MethodPost, Path: "/desk/:shop" + connectPath, Needs: account.ManageKeys, Handle: on((*page).connect)},
 		{Method: http.MethodGet, Path: "/desk/:shop/keys", Needs: account.ManageKeys, Handle: on((*page).keys)},
 		{Method: http.MethodPost, Path: "/desk/:shop/keys", Needs: account.ManageKeys, Handle: on((*page).createKey)},
 		{Method: http.MethodGet, Path: "/desk/:shop/keys/:key", Needs: account.ManageKeys, Handle: on((*page).key)},

@@ -19,6 +19,19 @@ func newFormToken(sessionToken string) (t formToken) {
 	return t
 }
 
+// Seal returns a proof that this session was given a text. A page puts it into a form, so that the answer to the form can
+// verify that the form still has the text.
+func (v *Visit) Seal(text string) string {
+	mac := hmac.New(sha256.New, []byte(v.SessionToken()))
+	mac.Write([]byte("desk seal\n" + text))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// IsSealed reports whether a proof is that of a text in this session.
+func (v *Visit) IsSealed(text, proof string) bool {
+	return hmac.Equal([]byte(proof), []byte(v.Seal(text)))
+}
+
 // masked returns the token as the forms of a page send it: a random mask, and the token XORed with the mask. It is
 // different in every page, so that the sizes of compressed pages do not reveal the token (BREACH), and so that it
 // identifies the page, see pageID.

@@ -96,7 +96,9 @@ type answer struct {
 }
 
 // keptHeaders are the names of the headers of an answer that are kept with it.
-var keptHeaders = []string{echo.HeaderLocation, echo.HeaderContentType, echo.HeaderContentDisposition}
+var keptHeaders = []string{
+	echo.HeaderLocation, echo.HeaderContentType, echo.HeaderContentDisposition, echo.HeaderContentSecurityPolicy, echo.HeaderReferrerPolicy,
+}
 
 // handle calls the handler for a form, or repeats the answer if the form was sent before and succeeded. While the same
 // form is being handled, it waits. A handler is not cancelled when the browser closes the connection, which it also does

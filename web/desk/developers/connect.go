@@ -1,0 +1,199 @@
+package developers
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"chequer/internal/account"
+	"chequer/internal/greenfield"
+	"chequer/internal/merchant"
+	"chequer/views"
+	"chequer/views/desk"
+	"chequer/web/desk/visit"
+)
+
+// AuthorizePath is the path at which plug-ins made for BTCPay Server ask for a key.
+const AuthorizePath = "/api-keys/authorize"
+
+// Paths of the pages that connect a plug-in: the choice of a shop, and the page of the shop below it.
+const (
+	connectShopsPath = visit.AllShopsPath + "/connect"
+	connectPath      = "/connect"
+)
+
+// authorize leads from the address that plug-ins know to the page of the desk. It keeps only the known parameters.
+func (v *page) authorize() error {
+	r, err := parsePluginRequest(v.Request().URL.RawQuery)
+	if err != nil {
+		return v.refuseConnection(http.StatusBadRequest, err)
+	}
+	return v.Redirect(http.StatusSeeOther, v.Address(connectShopsPath)+"?"+r.query)
+}
+
+// chooseShop lists the shops of the account to which the plug-in can be connected. If there is only one, it leads there.
+func (v *page) chooseShop() error {
+	r, err := parsePluginRequest(v.Request().URL.RawQuery)
+	if err != nil {
+		return v.refuseConnection(http.StatusBadRequest, err)
+	}
+	page := desk.ConnectShops{BareFrame: v.BareFrame(v.Text("desk.connect")), Intro: v.connectIntro(r), Cancel: v.cancelLink()}
+	for _, m := range v.ShopsWith(account.ManageKeys) {
+		page.Shops = append(page.Shops, views.Link{Text: m.Name, URL: v.Address("/desk/"+url.PathEscape(m.ID)+connectPath) + "?" + r.query})
+	}
+	if len(page.Shops) == 1 {
+		return v.Redirect(http.StatusSeeOther, page.Shops[0].URL)
+	}
+	return v.Show(http.StatusOK, desk.ConnectShopsPage(page))
+}
+
+// askToConnect shows what the plug-in asks for.
+func (v *page) askToConnect() error {
+	r, err := parsePluginRequest(v.Request().URL.RawQuery)
+	if err != nil {
+		return v.refuseConnection(http.StatusBadRequest, err)
+	}
+	return v.showConnect(http.StatusOK, r, "")
+}
+
+// showConnect shows the page that asks whether the plug-in may have a key. Its form has a number that allows one key, with
+// a proof of the request that the page shows.
+func (v *page) showConnect(status int, r pluginRequest, problem string) error {
+	number := rand.Text()
+	page := desk.Connect{
+		BareFrame: v.BareFrame(v.Text("desk.connect")), Problem: problem, Intro: v.connectIntro(r), Receive: v.Text("desk.connect.shown"),
+		Action: v.Below(connectPath) + "?" + r.query, Cancel: v.cancelLink(), Mode: v.modeChoice(merchant.Live), Can: v.scopeTexts(r.scopes),
+		Hidden: []desk.Hidden{{Name: "number", Value: number}, {Name: "proof", Value: v.Seal(v.consent(r, number))}},
+		Facts:  []desk.Fact{{Name: v.Text("desk.connect.shop"), Value: v.Shop.Name}},
+	}
+	if r.redirect != nil {
+		page.Receive, page.Host, page.Address = v.Text("desk.connect.sent"), r.redirect.Host, r.redirect.String()
+	}
+	page.Mode.Hint = v.Text("desk.connect.mode")
+	for _, id := range []string{"desk.connect.never.spends", "desk.connect.never.settles", "desk.connect.never.changes"} {
+		page.Cannot = append(page.Cannot, v.Text(id))
+	}
+	for _, permission := range r.dropped {
+		page.Cannot = append(page.Cannot, v.Text("desk.connect.dropped", "Permission", permission))
+	}
+	if v.hasOtherShops() {
+		page.Another = views.Link{Text: v.Text("desk.connect.another"), URL: v.Address(connectShopsPath) + "?" + r.query}
+	}
+	return v.Show(status, desk.ConnectPage(page))
+}
+
+// consent returns the text that the form of the page proves: the shop, the request, and the number of the form.
+func (v *page) consent(r pluginRequest, number string) string {
+	return "connect\n" + v.Shop.ID + "\n" + number + "\n" + r.query
+}
+
+// hasOtherShops reports whether the account can connect the plug-in to another shop.
+func (v *page) hasOtherShops() bool {
+	for _, id := range v.Account.Shops() {
+		if id != v.Shop.ID && v.Account.Allows(id, account.ManageKeys) != account.Denied {
+			return true
+		}
+	}
+	return false
+}
+
+// connectIntro returns the sentence that names the plug-in as it introduces itself.
+func (v *page) connectIntro(r pluginRequest) string {
+	if r.name == "" {
+		return v.Text("desk.connect.unnamed")
+	}
+	return v.Text("desk.connect.asks", "Name", r.name)
+}
+
+func (v *page) cancelLink() views.Link {
+	return views.Link{Text: v.Text("desk.cancel"), URL: v.Address("/desk")}
+}
+
+// pluginScopeTexts are the IDs of the texts that describe the scopes of plug-ins.
+var pluginScopeTexts = map[merchant.Scope]string{
+	merchant.ScopeViewInvoices: "desk.connect.can.view", merchant.ScopeCreateInvoice: "desk.connect.can.create", merchant.ScopeModifyInvoices: "desk.connect.can.modify",
+	merchant.ScopeViewStore: "desk.connect.can.store", merchant.ScopeModifyStore: "desk.connect.can.settings",
+	merchant.ScopeModifyWebhooks: "desk.connect.can.webhooks", merchant.ScopeOfferRefund: "desk.connect.can.refund",
+}
+
+// scopeTexts returns what a key with the scopes can do.
+func (v *page) scopeTexts(scopes []merchant.Scope) (texts []string) {
+	for _, s := range scopes {
+		texts = append(texts, v.Text(pluginScopeTexts[s]))
+	}
+	return texts
+}
+
+// connect creates the key. The answer sends it to the shop or, if the plug-in named no address, shows it once.
+func (v *page) connect() error {
+	r, err := parsePluginRequest(v.Request().URL.RawQuery)
+	if err != nil {
+		return v.refuseConnection(http.StatusBadRequest, err)
+	}
+	number := v.FormValue("number")
+	if !v.IsSealed(v.consent(r, number), v.FormValue("proof")) {
+		return v.showConnect(http.StatusConflict, r, v.Text("desk.connect.changed"))
+	}
+	k, token, err := v.Merchants.CreatePluginKey(v.Request().Context(), v.Shop.ID, merchant.PluginKey{
+		Plugin: r.plugin, Mode: v.chosenMode(), Scopes: r.scopes, Label: v.connectLabel(r), Request: v.Shop.ID + " " + number,
+	})
+	if errors.Is(err, merchant.ErrExists) {
+		return v.showConnect(http.StatusConflict, r, v.Text("desk.connect.used"))
+	}
+	if err != nil {
+		return err
+	}
+	if r.redirect == nil {
+		return v.showToken(k, token)
+	}
+	return v.sendKey(r, k, token)
+}
+
+// connectLabel returns the label of the key: the name of the plug-in as it introduces itself, or the host of the shop.
+func (v *page) connectLabel(r pluginRequest) string {
+	name := r.name
+	if name == "" && r.redirect != nil {
+		name = r.redirect.Hostname()
+	}
+	letters := []rune(name)
+	return strings.TrimSpace(string(letters[:min(merchant.MaxLabel, len(letters))]))
+}
+
+// showToken shows a new key that no shop receives.
+func (v *page) showToken(k merchant.Key, token string) error {
+	return v.showSecret(desk.Secret{
+		Heading: v.Text("desk.key.created", "Name", keyName(k)), Intro: v.Text("desk.connect.copy"),
+		Values: []desk.Fact{{Name: v.Text("desk.key"), Value: token}, {Name: v.Text("desk.key.store"), Value: k.StoreID()}},
+		Done:   views.Link{Text: v.Text("desk.keys"), URL: v.Below(visit.KeysPath)},
+	})
+}
+
+// sendKey shows the page that sends a new key to the shop. The user ID is that of the key: the plug-in acts for no account.
+func (v *page) sendKey(r pluginRequest, k merchant.Key, token string) error {
+	v.AllowFormTo(r.origin())
+	page := desk.Connected{
+		BareFrame: v.BareFrame(v.Text("desk.connected")), Intro: v.Text("desk.connected.text", "Host", r.redirect.Host), Action: r.redirect.String(),
+		Button: v.Text("desk.connected.button", "Host", r.redirect.Host), Hidden: []desk.Hidden{{Name: "apiKey", Value: token}, {Name: "userId", Value: k.ID}},
+	}
+	for _, permission := range greenfield.Permissions(k) {
+		page.Hidden = append(page.Hidden, desk.Hidden{Name: "permissions[]", Value: permission})
+	}
+	return v.Show(http.StatusOK, desk.ConnectedPage(page))
+}
+
+// refuseConnection answers a request of a plug-in that cannot be served.
+func (v *page) refuseConnection(status int, err error) error {
+	fault, ok := errors.AsType[*pluginFault](err)
+	if !ok {
+		return err
+	}
+	subject := cmp.Or(fault.parameter, v.Text("desk.connect.request"))
+	return v.Show(status, desk.FaultPage(desk.Fault{
+		BareFrame: v.BareFrame(v.Text("desk.connect.refused")), Heading: v.Text("desk.connect.refused"),
+		Intro:  v.Text("desk.connect.refused.text", "Subject", subject, "Fault", fault.fault),
+		Action: views.Link{Text: v.Text("desk.fault.home"), URL: v.Address("/desk")},
+	}))
+}
