@@ -61,7 +61,7 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	merchants := merchant.NewService(store, clock, token.New)
-	settings, err := newSettings(c, o.Demo, store, merchants)
+	settings, err := newSettings(c, o.Demo, amounts, store, merchants)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

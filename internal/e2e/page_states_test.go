@@ -102,7 +102,7 @@ var pageStates = []pageState{
 	{"desk_signin", ofDesk, atDesk("/desk/signin"), 0},
 	{"desk_signin_refused", ofDesk, inOrder(atDesk("/desk/signin"), enter("#name", "Nora"), press(`form[action="/desk/signin"] button`, ".note.bad")), http.StatusUnprocessableEntity},
 	{"desk_not_found", ofDesk, signedIn("/nothing"), http.StatusNotFound},
-	{"desk_account", ofDesk, signedIn("/account?done=joined"), 0},
+	{"desk_account", ofDesk, signedIn("/account"), 0},
 	{"desk_account_passkeys", ofDesk, withPasskey, 0},
 	{"desk_passkey_name", ofDesk, inOrder(withPasskey, press(`#methods a[href$="/rename"]`, "#name")), 0},
 	{"desk_passkey_name_refused", ofDesk, inOrder(withPasskey, press(`#methods a[href$="/rename"]`, "#name"), enter("#name", strings.Repeat("x", 41)), press("#decide .go", "#name-error")), http.StatusUnprocessableEntity},

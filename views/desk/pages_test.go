@@ -306,7 +306,8 @@ func pages() map[string]templ.Component {
 		}),
 		"setup": desk.SetupPage(desk.Setup{
 			Frame: f, Action: "/desk/m/setup", Seen: evil, Name: field("name"), Skip: "/desk/m/account",
-			Zone: desk.Choice{Name: "time_zone", Label: "Zone", Browser: true, Options: []desk.Option{{Value: "UTC", Text: "UTC"}, {Value: evil, Text: evil, Group: evil}}},
+			Currency: desk.Choice{Name: "currency", Label: "Currency", Hint: evil, Error: evil, Options: []desk.Option{{Value: "EUR", Text: "EUR", Chosen: true}, {Value: evil, Text: evil}}},
+			Zone:     desk.Choice{Name: "time_zone", Label: "Zone", Browser: true, Options: []desk.Option{{Value: "UTC", Text: "UTC"}, {Value: evil, Text: evil, Group: evil}}},
 		}),
 		"shop": desk.ShopPage(desk.ShopSettings{
 			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/shop", Current: true}}, Problem: evil, Facts: []desk.Fact{{Name: evil, Value: evil}}, Open: views.Link{Text: evil, URL: "/s/m"},
