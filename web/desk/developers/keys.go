@@ -35,8 +35,11 @@ func (v *page) showKeys(status int, form keyForm, problem error) error {
 		return err
 	}
 	page := desk.Keys{
-		Frame: f, Tabs: v.tabs(visit.KeysPath), Action: v.Below(visit.KeysPath), Mode: v.modeChoice(form.mode), Scopes: v.scopeChecks(form.scopes, problem),
+		Frame: f, Tabs: v.tabs(visit.KeysPath), Action: v.Below(visit.KeysPath), Scopes: v.scopeChecks(form.scopes, problem),
 		Label: v.TextField("label", "desk.key.label", "desk.key.label.hint", form.label),
+	}
+	if page.Mode, err = v.modeChoice(form.mode, problem); err != nil {
+		return err
 	}
 	page.Label.Error = v.fieldText("desk.field.label", fieldFault(problem, "label"))
 	slices.SortStableFunc(all, func(a, b merchant.Key) int { // active keys before revoked keys, each newest first
@@ -118,6 +121,12 @@ func (v *page) createKey() error {
 	}
 	if slices.Contains(scopes, merchant.ScopeAdmin) && !v.grantsAdmin() {
 		return v.showKeys(http.StatusUnprocessableEntity, form, &merchant.FieldError{Field: "scopes", Fault: v.Text("desk.key.scopes.admin")})
+	}
+	switch err := v.checkMode(form.mode); {
+	case errors.Is(err, errDemoMode):
+		return v.showKeys(http.StatusConflict, form, err)
+	case err != nil:
+		return err
 	}
 	k, err := v.Merchants.CreateKey(v.Request().Context(), v.Shop.ID, form.mode, scopes, form.label)
 	if _, isField := errors.AsType[*merchant.FieldError](err); isField {
