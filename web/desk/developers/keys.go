@@ -66,17 +66,9 @@ func (v *page) fieldText(id, fault string) string {
 	return v.Text(id, "Fault", fault)
 }
 
-// keyName returns the label of a key, or its first characters if it has none.
-func keyName(k merchant.Key) string {
-	if k.Label != "" {
-		return k.Label
-	}
-	return k.Key[:min(8, len(k.Key))] + "…"
-}
-
 func (v *page) keyRow(k merchant.Key) desk.KeyRow {
 	row := desk.KeyRow{
-		Name: keyName(k), URL: v.Below(visit.KeysPath + "/" + k.Key), Key: k.Key, Test: k.Mode == merchant.Test,
+		Name: visit.KeyName(k), URL: v.Below(visit.KeysPath + "/" + k.Key), Key: k.Key, Test: k.Mode == merchant.Test,
 		Used: v.Ago(k.UsedAt), Created: v.Clock(k.CreatedAt), Revoked: !k.RevokedAt.IsZero(),
 	}
 	for _, s := range k.Scopes {
@@ -136,7 +128,7 @@ func (v *page) createKey() error {
 		return err
 	}
 	return v.showSecret(desk.Secret{
-		Heading: v.Text("desk.key.created", "Name", keyName(k)), Intro: v.Text("desk.key.created.text"),
+		Heading: v.Text("desk.key.created", "Name", visit.KeyName(k)), Intro: v.Text("desk.key.created.text"),
 		Values: []desk.Fact{{Name: v.Text("desk.key"), Value: k.Key}, {Name: v.Text("desk.secret"), Value: k.Secret}},
 		Done:   views.Link{Text: v.Text("desk.keys"), URL: v.Below(visit.KeysPath)},
 	})
@@ -173,7 +165,7 @@ func (v *page) key() error {
 }
 
 func (v *page) showKey(status int, k merchant.Key, problem string) error {
-	f, err := v.Frame(keyName(k), visit.KeysPath)
+	f, err := v.Frame(visit.KeyName(k), visit.KeysPath)
 	if err != nil {
 		return err
 	}
@@ -190,7 +182,7 @@ func (v *page) showKey(status int, k merchant.Key, problem string) error {
 	}
 	if k.RevokedAt.IsZero() {
 		page.Revoke = v.Below(visit.KeysPath + "/" + k.Key + "/revoke")
-		page.Ask = v.Text("desk.key.revoke.heading", "Name", keyName(k))
+		page.Ask = v.Text("desk.key.revoke.heading", "Name", visit.KeyName(k))
 		page.Results = []desk.Result{{Shape: "warn", Text: v.Text("desk.key.revoke.calls")}}
 		if !k.UsedAt.IsZero() {
 			page.Results = append(page.Results, desk.Result{Shape: "warn", Text: v.Text("desk.key.revoke.used", "Time", v.Ago(k.UsedAt))})

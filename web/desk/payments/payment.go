@@ -165,12 +165,6 @@ func (v *page) amounts(inv *invoice.Invoice, payments []invoice.Payment) []desk.
 	return rows
 }
 
-// originNames are the keys of the names of origins.
-var originNames = map[invoice.OriginKind]string{
-	invoice.FromAPI: "desk.origin.api", invoice.FromStorefront: "desk.origin.storefront", invoice.FromProduct: "desk.origin.product",
-	invoice.FromLink: "desk.origin.link", invoice.FromSignedLink: "desk.origin.signed", invoice.FromTerminal: "desk.origin.terminal",
-}
-
 // invoiceFacts returns the facts beside an invoice. more is the number of payments that are not shown.
 func (v *page) invoiceFacts(inv *invoice.Invoice, more int) []desk.Fact {
 	var offered []string
@@ -178,13 +172,9 @@ func (v *page) invoiceFacts(inv *invoice.Invoice, more int) []desk.Fact {
 		name, network := v.AssetName(inv.Mode, m.Asset.Code)
 		offered = append(offered, strings.TrimSpace(name+" "+network))
 	}
-	origin := ""
-	if id, known := originNames[inv.Origin.Kind]; known {
-		origin = strings.TrimSpace(v.Text(id) + " " + inv.Origin.ID)
-	}
 	all := []desk.Fact{
 		{Name: v.Text("desk.description"), Value: inv.Terms.Description},
-		{Name: v.Text("desk.origin"), Value: origin},
+		{Name: v.Text("desk.origin"), Value: v.originName(inv.Origin)},
 		{Name: v.Text("desk.fact.reference"), Value: inv.Terms.Reference()},
 		{Name: v.Text("desk.fact.note"), Value: inv.Terms.Note()},
 		{Name: v.Text("desk.fact.methods"), Value: strings.Join(offered, ", ")},
