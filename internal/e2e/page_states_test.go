@@ -109,6 +109,7 @@ var pageStates = []pageState{
 	{"desk_keyboard", ofDesk, signedIn("/account/keyboard"), 0},
 	{"desk_keyboard_disabled", ofDesk, inOrder(signedInNew, clickThrough("main form button")), 0},
 	{"desk_notifications", ofDesk, signedIn("/account/notifications"), 0},
+	{"desk_notifications_seller", ofDesk, atSellersNotifications, 0},
 	{"desk_notifications_refused", ofDesk, inOrder(signedIn("/account/notifications"), enter("#zone", "Atlantis"), press("#when .go", "#zone-error")), http.StatusUnprocessableEntity},
 	{"desk_notifications_unconfirmed", ofDesk, withUnconfirmedAddress, 0},
 	{"desk_notifications_link_refused", ofDesk, signedIn("/account/notifications/email?token=x"), http.StatusUnprocessableEntity},

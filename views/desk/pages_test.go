@@ -180,7 +180,7 @@ func pages() map[string]templ.Component {
 			Frame: f, Back: back, Problem: evil, Row: keyRow(), Facts: []desk.Fact{{Name: "Last used", Value: evil}}, Revoke: "/desk/m/keys/k/revoke", Ask: evil,
 			Results: []desk.Result{{Shape: "warn", Text: evil}},
 		}),
-		"secret": desk.SecretPage(desk.Secret{Frame: f, Heading: evil, Intro: evil, Values: []desk.Fact{{Name: "Key", Value: evil}, {Name: "Secret", Value: evil}}, Done: back}),
+		"secret": desk.SecretPage(desk.Secret{Frame: f, Heading: evil, Intro: evil, Values: []desk.SecretValue{{Name: "Key", Value: evil, Copy: desk.Copy{ID: "secret-0", Text: evil}}, {Name: "Secret", Value: evil, Copy: desk.Copy{ID: "secret-1", Text: evil}}}, Done: back}),
 		"webhooks": desk.WebhooksPage(desk.Webhooks{
 			Frame: f, Tabs: []desk.Tab{{Text: "Webhooks", URL: "/desk/m/webhooks", Current: true}}, Problem: evil, Rows: []desk.WebhookRow{webhookRow()},
 			Action: "/desk/m/webhooks", URL: field("url"), Mode: choice, Events: boxes("event"),

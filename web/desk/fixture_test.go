@@ -112,7 +112,7 @@ func fixtureAt(t *testing.T, base string) *fixture {
 	f.changes = changes.New(changes.Config{Position: f.storage.FeedPosition, Interval: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(f.changes.Close)
 	c := desk.Config{Audit: f.storage, Reports: report.NewService(f.reports), Endpoints: f.endpoints, Sell: sell.Screens{Products: f.products, Links: f.links, Terminals: f.terminals, Reports: report.NewService(f.reports), Prices: prices, Languages: func(context.Context, string) *locale.Languages { return locale.All() }, AnyAmount: func(context.Context, string) bool { return false }, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
-		IsDemo: func(context.Context) (bool, error) { return f.demo, nil },
+		IsDemo:    func(context.Context) (bool, error) { return f.demo, nil },
 		Merchants: f.merchants, PaymentSettings: f.settings, Changes: f.changes, Casework: casework.NewService(casework.Config{Storage: f.storage, Now: f.clock.Now, Token: token.New}), Themes: merchant.NewThemes(f.storage, f.clock.Now),
 		BaseURL: base, RootShop: shop, Words: locale.All().Default(), IPExtractor: echo.ExtractIPDirect(), Now: f.clock.Now,
 		Log: slog.New(slog.NewTextHandler(f.log, nil)),

@@ -60,6 +60,9 @@ func TestInvitation(t *testing.T) {
 	owner := f.owner()
 	made := owner.send("/desk/shop/accounts/invite", "role", "seller").want(http.StatusOK, "Send this link to the new Seller")
 	link := made.find("#link").Text()
+	if made.find(`button[data-copies="link"]`).Length() != 1 {
+		t.Error("the page has no button that copies the link")
+	}
 	if !strings.HasPrefix(link, site+"/desk/start#") {
 		t.Fatalf("the link is %q", link)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"chequer/internal/account"
 	"chequer/internal/merchant"
@@ -129,7 +130,7 @@ func (v *page) createKey() error {
 	}
 	return v.showSecret(desk.Secret{
 		Heading: v.Text("desk.key.created", "Name", visit.KeyName(k)), Intro: v.Text("desk.key.created.text"),
-		Values: []desk.Fact{{Name: v.Text("desk.key"), Value: k.Key}, {Name: v.Text("desk.secret"), Value: k.Secret}},
+		Values: []desk.SecretValue{{Name: v.Text("desk.key"), Value: k.Key}, {Name: v.Text("desk.secret"), Value: k.Secret}},
 		Done:   views.Link{Text: v.Text("desk.keys"), URL: v.Below(visit.KeysPath)},
 	})
 }
@@ -138,6 +139,9 @@ func (v *page) createKey() error {
 func (v *page) showSecret(s desk.Secret) (err error) {
 	if s.Frame, err = v.Frame(s.Heading, visit.KeysPath); err != nil {
 		return err
+	}
+	for i := range s.Values {
+		s.Values[i].Copy = v.CopyButton("secret-" + strconv.Itoa(i))
 	}
 	return v.Show(http.StatusOK, desk.SecretPage(s))
 }

@@ -157,6 +157,6 @@ func (v *page) createWebhook() error {
 }
 
 // keyPair returns the key and the secret of a webhook as the page shows them once.
-func (v *page) keyPair(key, secret string) []desk.Fact {
-	return []desk.Fact{{Name: v.Text("desk.webhook.key"), Value: key}, {Name: v.Text("desk.secret"), Value: secret}}
+func (v *page) keyPair(key, secret string) []desk.SecretValue {
+	return []desk.SecretValue{{Name: v.Text("desk.webhook.key"), Value: key}, {Name: v.Text("desk.secret"), Value: secret}}
 }

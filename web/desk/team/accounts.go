@@ -157,7 +157,7 @@ func (v *page) invite() error {
 	}
 	return v.Show(http.StatusOK, desk.InvitedPage(desk.Invited{
 		Frame: f, Heading: v.Text("desk.invite.done"), Intro: v.Text("desk.invite.done.text", "Role", v.RoleName(role), "Time", v.Clock(link.Ticket.ExpiresAt)),
-		Link: address, Done: views.Link{Text: v.Text("desk.accounts"), URL: v.Below("/accounts")},
+		Link: address, Copy: v.CopyButton("link"), Done: views.Link{Text: v.Text("desk.accounts"), URL: v.Below("/accounts")},
 	}))
 }
 
