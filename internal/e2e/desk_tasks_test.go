@@ -39,7 +39,7 @@ var deskTasks = []deskTask{
 	{"change how long a price is held", []string{`.rail a[href$="/theme"]`, `.tabs a[href$="/payment-settings"]`}, "#quote_minutes", ""},
 	{"change the logo", []string{`.rail a[href$="/theme"]`}, "#logo", ""},
 	{"make a backup", []string{`.rail a[href$="/theme"]`, `.tabs a[href$="/backup"]`}, "#passphrase", ""},
-	{"see who changed what", []string{`.rail a[href$="/theme"]`, `.tabs a[href$="/log"]`}, "main", "product"},
+	{"see who changed what", []string{`.rail a[href$="/theme"]`, `.tabs a[href$="/log"]`}, "main", "Product"},
 }
 
 // walletTasks are the tasks of a merchant that a demo does not have.

@@ -61,7 +61,7 @@ func TestDecision_accept(t *testing.T) {
 	if got := f.actions()[before:]; len(got) != 1 || got[0] != "Tove: invoice.changed" {
 		t.Errorf("the audit log has %q, want the change by Tove", got)
 	}
-	b.get("/desk/shop/log").want(http.StatusOK, inv.ID+": invoice.changed")
+	b.get("/desk/shop/log").want(http.StatusOK, "Invoice changed: "+inv.ID)
 	b.send(at+"/accept", "version", ask.version()).want(http.StatusConflict, "The invoice changed after you opened the page.")
 	b.get(at+"/accept").want(http.StatusConflict, "The invoice does not allow this now.")
 }

@@ -110,7 +110,7 @@ func TestZone_setting(t *testing.T) {
 	if got := page.find("#time_zone option[selected]").AttrOr("value", ""); got != "Asia/Katmandu" {
 		t.Errorf("the zone is %q, want Asia/Katmandu", got)
 	}
-	b.get("/desk/shop/log").want(http.StatusOK, "time_zone: Asia/Katmandu")
+	b.get("/desk/shop/log").want(http.StatusOK, "time zone: Asia/Katmandu")
 	b.post("/desk/shop/payment-settings", with(form, "time_zone", "Europe/Berlin")...).want(http.StatusConflict, "Asia/Katmandu")
 }
 
