@@ -92,7 +92,7 @@ func (v *page) roleChoice(chosen account.Role, problem error) desk.Choice {
 	return c
 }
 
-// permissionRows are the permissions that the table shows, with the keys of their names.
+// permissionRows are all permissions, in the order of the table, with the keys of their names.
 var permissionRows = []struct {
 	permission account.Permission
 	name       string
@@ -102,14 +102,19 @@ var permissionRows = []struct {
 	{account.Sell, "desk.permission.sell"},
 	{account.Decide, "desk.permission.decide"},
 	{account.DecideHighRisk, "desk.permission.risk"},
+	{account.RemoveNotes, "desk.permission.notes"},
 	{account.Export, "desk.permission.export"},
 	{account.Configure, "desk.permission.configure"},
 	{account.ManageKeys, "desk.permission.keys"},
+	{account.ViewWallets, "desk.permission.wallets.view"},
 	{account.ManageWallets, "desk.permission.wallets"},
 	{account.ManageAccounts, "desk.permission.accounts"},
 	{account.ManageShops, "desk.permission.shops"},
 	{account.BackUp, "desk.permission.backup"},
+	{account.ManageSignIn, "desk.permission.signin"},
+	{account.ViewHealth, "desk.permission.health"},
 	{account.ViewLog, "desk.permission.log"},
+	{account.ExportLog, "desk.permission.log.export"},
 }
 
 // permissions returns the table of what each role may do.
