@@ -81,12 +81,30 @@ type fixture struct {
 	changes      *changes.Hub
 }
 
+// onBoth runs a test on both engines.
+func onBoth(t *testing.T, test func(t *testing.T, f *fixture)) {
+	t.Helper()
+	t.Parallel()
+	for name, newDatabase := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, fixtureOn(t, newDatabase(t), site))
+		})
+	}
+}
+
 func newFixture(t *testing.T) *fixture { return fixtureAt(t, site) }
 
 // fixtureAt returns a fixture with a base URL.
 func fixtureAt(t *testing.T, base string) *fixture {
 	t.Helper()
-	clock, database := clocktest.New(storagetest.Noon), storagetest.File(t)
+	return fixtureOn(t, storagetest.File(t), base)
+}
+
+// fixtureOn returns a fixture with a database and a base URL.
+func fixtureOn(t *testing.T, database, base string) *fixture {
+	t.Helper()
+	clock := clocktest.New(storagetest.Noon)
 	f := &fixture{t: t, database: database, storage: storagetest.OpenWithClock(t, database, clock.Now), clock: clock, log: &lockedLog{}, seeds: map[string]string{}}
 	f.reports = &reportStorage{Storage: f.storage}
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
