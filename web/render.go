@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"sync"
@@ -39,7 +40,7 @@ func (h *Handler) frame(c echo.Context, r present.Reader) present.Frame {
 // plainFrame returns a frame that does not depend on a request, with the settings of the shop of the page.
 func (h *Handler) plainFrame(settings ShopSettings, r present.Reader) present.Frame {
 	site := h.config.Site
-	site.Storefront = settings.Storefront
+	site.Storefront, site.Currency = settings.Storefront, cmp.Or(settings.Currency, site.Currency)
 	return present.Frame{Site: &site, Reader: r, Multilingual: len(settings.Languages.List()) > 1, Now: h.config.Now()}
 }
 

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -235,7 +236,7 @@ const formKeyPrefix = "storefront-form:"
 // number of any order.
 func (h *Handler) create(c echo.Context, amount string, typed present.Typed) (id string, err error) {
 	ctx, service := c.Request().Context(), h.requestStorefront(c).Client
-	r := api.InvoiceRequest{Amount: json.Number(amount), FiatCurrency: h.config.Currency, Description: typed.Reference}
+	r := api.InvoiceRequest{Amount: json.Number(amount), FiatCurrency: cmp.Or(h.settings(c).Currency, h.config.Currency), Description: typed.Reference}
 	key := formKeyPrefix + typed.Token + "-" + amount + "-" + r.FiatCurrency
 	metadata := map[string]string{api.MetadataOrderReference: typed.Reference, api.MetadataNote: typed.Note}
 	maps.DeleteFunc(metadata, func(_, value string) bool { return value == "" })

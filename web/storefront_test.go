@@ -240,6 +240,26 @@ func TestPages_follow_the_current_settings(t *testing.T) {
 	}
 }
 
+// The form for an open amount asks for an amount in the currency of the shop, and creates an invoice in it.
+func TestOrder_is_in_the_currency_of_the_shop(t *testing.T) {
+	t.Parallel()
+	for currency, want := range map[string]struct{ label, currency string }{"": {"Amount in euros", "EUR"}, "CHF": {"Amount in CHF", "CHF"}} {
+		service := newService()
+		h := pages(t, service, func(c *web.Config) {
+			c.ShopSettings = func(context.Context, string) web.ShopSettings {
+				return web.ShopSettings{Languages: locale.All(), Storefront: true, Currency: currency}
+			}
+		})
+		if label := document(t, get(t, h, "/")).Find(`label[for="amount"]`).Text(); label != want.label {
+			t.Errorf("currency %q: the label is %q", currency, label)
+		}
+		post(t, h, "/order", url.Values{"amount": {"12.50"}, "token": {"abc"}}, nil)
+		if len(service.created) != 1 || service.created[0].FiatCurrency != want.currency {
+			t.Errorf("currency %q: created %+v, want an invoice in %s", currency, service.created, want.currency)
+		}
+	}
+}
+
 func TestOrder_limits_the_posts_of_larger_address_blocks(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -72,7 +72,7 @@ type Config struct {
 	// Languages are the languages of the pages; nil means all.
 	Languages *locale.Languages
 	// ShopSettings returns the present settings of a shop, or those of the shop at the root if shopID is "" or
-	// unknown. It is called for each page. If it is nil, every shop has Languages and Site.Storefront.
+	// unknown. It is called for each page. If it is nil, every shop has Languages, Site.Storefront and Site.Currency.
 	ShopSettings func(ctx context.Context, shopID string) ShopSettings
 
 	// PostsPerMinute is the number of forms that one network of callers may send per minute, with a burst
@@ -92,6 +92,7 @@ type Config struct {
 type ShopSettings struct {
 	Languages  *locale.Languages
 	Storefront bool
+	Currency   string // code of the fiat currency of the form for an open amount; "" means Site.Currency
 }
 
 // Handler serves the pages. It is safe for concurrent use.
@@ -223,7 +224,7 @@ func withDefaults(c Config) Config {
 		c.Languages = locale.All()
 	}
 	if c.ShopSettings == nil {
-		fixed := ShopSettings{c.Languages, c.Storefront}
+		fixed := ShopSettings{c.Languages, c.Storefront, c.Currency}
 		c.ShopSettings = func(context.Context, string) ShopSettings { return fixed }
 	}
 	if c.PostsPerMinute == 0 {

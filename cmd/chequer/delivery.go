@@ -113,7 +113,7 @@ type deliveryAttemptRow struct {
 func newDeliveryRow(d merchant.Delivery) deliveryRow {
 	return deliveryRow{
 		Position: d.Position, Event: d.EventID, Type: d.EventType, Invoice: d.InvoiceID, State: d.State, Attempts: d.Attempts,
-		Status: d.LastStatus, Fault: d.LastFault, CreatedAt: console.Stamp(d.CreatedAt), NextAttemptAt: console.Stamp(d.NextAttemptAt),
+		Status: d.LastStatus, Fault: d.LastFault, CreatedAt: console.Stamp(d.CreatedAt), NextAttemptAt: console.Stamp(d.NotBefore()),
 	}
 }
 

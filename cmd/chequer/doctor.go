@@ -4,14 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"chequer/internal/config"
 	"chequer/internal/console"
 	"chequer/internal/datadir"
-	"chequer/internal/demo"
 	"chequer/internal/doctor"
 	"chequer/internal/readiness"
 )
@@ -64,19 +62,8 @@ func (s *shell) examine(c *cobra.Command, cfg config.Config) ([]doctor.Finding, 
 	if err != nil {
 		return nil, err
 	}
-	found, err := core.Examine(c.Context(), cfg, shops...)
-	if err != nil {
-		return nil, err
-	}
-	isDemo, err := demo.IsDemo(c.Context(), core.Storage)
-	if isDemo {
-		found = slices.Insert(found, 0, demoFinding)
-	}
-	return found, err
+	return core.Examine(c.Context(), cfg, shops...)
 }
-
-// demoFinding explains why the doctor finds faults in a demo whose payments work.
-var demoFinding = doctor.Finding{Level: doctor.LevelWarn, About: "demo", Message: "this is the demo shop, which accepts only test payments; the other findings are about real payments"}
 
 // errNotReady means that the server does not answer or cannot store invoices.
 var errNotReady = errors.New("the server is not ready")

@@ -86,6 +86,11 @@ BTCPay Server, which presents it as a token.`,
 			if err != nil {
 				return createdKey{}, err
 			}
+			if mode == merchant.Live {
+				if err := call.checkNotDemo(); err != nil {
+					return createdKey{}, err
+				}
+			}
 			add := call.addKey
 			if o.plugin != "" {
 				add = call.addPluginKey

@@ -169,10 +169,10 @@ func (call invocation) mode() (merchant.Mode, error) {
 // isDemo reports whether the server is a demo.
 func (call invocation) isDemo() (bool, error) { return demo.IsDemo(call.Context(), call.core.Storage) }
 
-// errDemoShop means that a command would add a live wallet to a demo.
-var errDemoShop = errors.New("this is the demo shop, which has only test wallets: name the data directory of your own shop in CHEQUER_DATA_DIR")
+// errDemoShop means that a command would add a live wallet or a live API key to a demo.
+var errDemoShop = errors.New("this is the demo shop, which accepts only test payments: name the data directory of your own shop in CHEQUER_DATA_DIR")
 
-// checkNotDemo returns errDemoShop if the server is a demo. A live wallet would make it a real shop,
+// checkNotDemo returns errDemoShop if the server is a demo. A live wallet or key would make it a real shop,
 // which chequer demo refuses to run.
 func (call invocation) checkNotDemo() error {
 	isDemo, err := call.isDemo()

@@ -191,7 +191,7 @@ func (s *Service) join(ctx context.Context, token string, a Account, client Clie
 		return SignedIn{}, err
 	}
 	in, err := s.openSession(ctx, a, ByTicket, client, former)
-	in.First = kind == StartTicket
+	in.Ticket = kind
 	return in, err
 }
 

@@ -12,8 +12,8 @@ type SignedIn struct {
 	Account Account
 	Session Session
 	Token   string
-	// First reports whether the sign-in created the first account of the desk.
-	First bool
+	// Ticket is the kind of the link that was used; "" for a sign-in with a passkey or a password.
+	Ticket TicketKind
 }
 
 // SignInPassword signs in with a name, a password, and a code of the authenticator app or a recovery

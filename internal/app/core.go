@@ -10,6 +10,7 @@ import (
 	"chequer/internal/casework"
 	"chequer/internal/config"
 	"chequer/internal/datadir"
+	"chequer/internal/demo"
 	"chequer/internal/doctor"
 	"chequer/internal/merchant"
 	"chequer/internal/notify"
@@ -61,7 +62,7 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	merchants := merchant.NewService(store, clock, token.New)
-	settings, err := newSettings(c, o.Demo, store, merchants)
+	settings, err := newSettings(c, o.Demo, amounts, store, merchants)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -131,6 +132,10 @@ func shopName(c config.Config, o Options) string {
 
 // Examine reports what works and what is missing before shoppers can pay at the given shops.
 func (c *Core) Examine(ctx context.Context, cfg config.Config, shops ...merchant.Merchant) ([]doctor.Finding, error) {
+	isDemo, err := demo.IsDemo(ctx, c.Storage)
+	if err != nil {
+		return nil, err
+	}
 	storefronts := map[string]bool{}
 	for _, m := range shops {
 		payment, err := c.Settings.Effective(ctx, m.ID)
@@ -140,7 +145,7 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config, shops ...merchant
 		storefronts[m.ID] = payment.Storefront
 	}
 	return doctor.Examine(ctx, doctor.Config{
-		Settings: cfg, Shops: shops, Storefronts: storefronts, Storage: c.Storage, Endpoints: c.Endpoints, Accounts: c.Accounts(cfg), Desk: c.Desk,
+		Settings: cfg, Demo: isDemo, Shops: shops, Storefronts: storefronts, Storage: c.Storage, Endpoints: c.Endpoints, Accounts: c.Accounts(cfg), Desk: c.Desk,
 		EndpointPolicy: endpointPolicy(cfg), Identity: c.identity, Now: c.Now,
 	})
 }

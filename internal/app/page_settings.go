@@ -100,7 +100,7 @@ func (p *pageSettings) update(shopID string, s merchant.PaymentSettings) web.Sho
 	defer p.mu.Unlock()
 	p.failedAt = time.Time{}
 	last := p.shops[shopID]
-	last.Storefront = s.Storefront
+	last.Storefront, last.Currency = s.Storefront, s.Currency
 	if last.Languages == nil || !slices.Equal(s.Languages, last.codes) {
 		last.codes = slices.Clone(s.Languages)
 		languages, err := languagesByCode(p.language, s.Languages)

@@ -27,7 +27,7 @@ func (s *shopStorage) Merchant(_ context.Context, id string) (merchant.Merchant,
 	case s.broken != nil:
 		return merchant.Merchant{}, s.broken
 	case id == "second":
-		return merchant.Merchant{ID: id, Choices: merchant.Choices{merchant.SettingLanguages: "es it fr", merchant.SettingStorefront: "on"}}, nil
+		return merchant.Merchant{ID: id, Choices: merchant.Choices{merchant.SettingLanguages: "es it fr", merchant.SettingStorefront: "on", merchant.SettingCurrency: "CHF"}}, nil
 	case id != "shop":
 		return merchant.Merchant{}, merchant.ErrNotFound
 	}
@@ -99,13 +99,14 @@ func TestPageSettings_of_each_shop(t *testing.T) {
 			shop, standard string
 			languages      int
 			storefront     bool
-		}{{"", "en", 2, false}, {"shop", "en", 2, false}, {"second", "es", 3, true}, {"unknown", "en", 2, false}} {
+			currency       string
+		}{{"", "en", 2, false, "EUR"}, {"shop", "en", 2, false, "EUR"}, {"second", "es", 3, true, "CHF"}, {"unknown", "en", 2, false, "EUR"}} {
 			if name == "unreadable" && tt.shop == "unknown" {
 				continue // the storage cannot report that the shop is unknown
 			}
 			c := p.current(t.Context(), tt.shop)
-			if len(c.Languages.List()) != tt.languages || c.Languages.Default().Code != tt.standard || c.Storefront != tt.storefront {
-				t.Errorf("%s, shop %q: got %d languages, standard %s, storefront %t", name, tt.shop, len(c.Languages.List()), c.Languages.Default().Code, c.Storefront)
+			if len(c.Languages.List()) != tt.languages || c.Languages.Default().Code != tt.standard || c.Storefront != tt.storefront || c.Currency != tt.currency {
+				t.Errorf("%s, shop %q: got %d languages, standard %s, storefront %t, currency %q", name, tt.shop, len(c.Languages.List()), c.Languages.Default().Code, c.Storefront, c.Currency)
 			}
 		}
 	}

@@ -32,6 +32,7 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config, curren
 		Site: visit.Site{
 			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices, PaymentSettings: d.Settings,
 			Changes: follow, Casework: d.Casework,
+			IsDemo:   func(ctx context.Context) (bool, error) { return demo.IsDemo(ctx, d.Storage) },
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, RootShop: d.shop.ID, Words: locale.All().Default(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
 		NamedShop: d.namedShop(c),
@@ -47,7 +48,6 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config, curren
 			Wallets: d.Wallets, Storage: d.Storage,
 			Kind:     d.kinds(c),
 			Received: d.received.Sums,
-			IsDemo:   func(ctx context.Context) (bool, error) { return demo.IsDemo(ctx, d.Storage) },
 		},
 		Health: &health.Screens{
 			Networks: ready.State, Name: d.networkName, Failed: d.Notifications.Failed, Unreadable: d.Storage.Unreadable,

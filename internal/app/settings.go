@@ -42,14 +42,14 @@ func explorable() (ids []string) {
 }
 
 // newSettings returns the service of the payment settings.
-func newSettings(c config.Config, demo bool, storage merchant.SettingsStorage, merchants *merchant.Service) (*merchant.Settings, error) {
+func newSettings(c config.Config, demo bool, prices merchant.Prices, storage merchant.SettingsStorage, merchants *merchant.Service) (*merchant.Settings, error) {
 	s := merchant.NewSettings(merchant.SettingsConfig{
 		Storage: storage, Merchants: merchants, Overrides: overrides(c, demo),
 		CheckLanguages: func(codes []string) error {
 			_, err := languagesByCode(c.Language, codes)
 			return err
 		},
-		Networks: explorable(),
+		Prices: prices, Networks: explorable(),
 	})
 	return s, s.Overrides.Check()
 }

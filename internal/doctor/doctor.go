@@ -32,6 +32,7 @@ type Level string
 // The levels of a finding.
 const (
 	LevelOK   Level = "ok"
+	LevelNote Level = "note" // neither a fault nor a success
 	LevelWarn Level = "warn"
 	LevelFail Level = "fail"
 )
@@ -69,6 +70,8 @@ type Storage interface {
 // Config holds what an examination needs.
 type Config struct {
 	Settings config.Config
+	// Demo leaves out what only live payments need, because the installation is a demo.
+	Demo bool
 	// Shops are the shops to examine. With several, each finding about one of them names it.
 	Shops []merchant.Merchant
 	// Storefronts has the IDs of the shops whose storefront has a form for an open amount.
@@ -116,6 +119,9 @@ func (e *examination) fail(subject, format string, args ...any) {
 // Examine returns the findings about an installation.
 func Examine(ctx context.Context, c Config) ([]Finding, error) {
 	e := &examination{Config: c}
+	if e.Demo {
+		e.add(LevelNote, "demo", "its networks and rates are simulated; the address, wallets, networks, rates and API keys for live payments are not examined")
+	}
 	if err := e.Storage.Ready(ctx); err != nil {
 		e.fail("storage", "%s accepts no writes, so no invoice can be created: %s", datadir.Place(e.Settings), format.OneLine(err.Error(), maxFault))
 	} else {
@@ -127,7 +133,9 @@ func Examine(ctx context.Context, c Config) ([]Finding, error) {
 	if isRunning && !running.Ready {
 		e.fail("server", "the server on %s is not ready to create invoices: see its log", e.Settings.Listen)
 	}
-	e.examineAddress(ctx, isRunning)
+	if !e.Demo {
+		e.examineAddress(ctx, isRunning)
+	}
 	if err := e.examineProxy(ctx); err != nil {
 		return nil, err
 	}
@@ -138,20 +146,15 @@ func Examine(ctx context.Context, c Config) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range shops {
-		if err := s.examineWallets(); err != nil {
-			return nil, err
-		}
-	}
-	if err := e.examineRates(ctx); err != nil {
-		return nil, err
-	}
 	all, err := networks.New(e.Settings, e.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}
-	e.examineNetworks(ctx, all, wallets, running, isRunning)
-	e.examinePrices(all, wallets)
+	if !e.Demo {
+		if err := e.examineLive(ctx, shops, wallets, all, running, isRunning); err != nil {
+			return nil, err
+		}
+	}
 	for _, s := range shops {
 		if err := s.examine(ctx, all); err != nil {
 			return nil, err
@@ -166,6 +169,21 @@ func Examine(ctx context.Context, c Config) ([]Finding, error) {
 		e.examineBackup()
 	}
 	return e.found, nil
+}
+
+// examineLive adds the findings about the wallets, the rates and the networks of live payments.
+func (e *examination) examineLive(ctx context.Context, shops []*shopExamination, wallets []merchant.Wallet, all []networks.Network, running readiness.Answer, isRunning bool) error {
+	for _, s := range shops {
+		if err := s.examineWallets(); err != nil {
+			return err
+		}
+	}
+	if err := e.examineRates(ctx); err != nil {
+		return err
+	}
+	e.examineNetworks(ctx, all, wallets, running, isRunning)
+	e.examinePrices(all, wallets)
+	return nil
 }
 
 // shops returns the examinations of the shops, and the wallets of all of them.
@@ -239,7 +257,7 @@ func (e *shopExamination) examineKeys(ctx context.Context) error {
 		return err
 	}
 	live := slices.ContainsFunc(all, func(k merchant.Key) bool { return k.RevokedAt.IsZero() && k.Mode == merchant.Live })
-	if !live && !e.Storefronts[e.shop.ID] {
+	if !live && !e.Demo && !e.Storefronts[e.shop.ID] {
 		e.warn(e.about("keys"), "no live API key, so no program can create invoices through the API: chequer key add")
 	}
 	return nil

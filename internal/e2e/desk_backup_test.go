@@ -25,7 +25,7 @@ func TestDesk_backup_is_restored_elsewhere(t *testing.T) {
 	if err != nil || response.StatusCode != http.StatusOK {
 		t.Fatalf("%s, error %v: %.200s", response.Status, err, content)
 	}
-	if log := owner.read(deskShop + "/log").Find("main").Text(); !strings.Contains(log, "backup.downloaded") {
+	if log := owner.read(deskShop + "/log").Find("main").Text(); !strings.Contains(log, "Backup downloaded") {
 		t.Errorf("the audit log does not have the backup: %s", log)
 	}
 	path := filepath.Join(t.TempDir(), "downloaded.backup")

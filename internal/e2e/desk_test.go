@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,9 +92,10 @@ func TestDesk_first_run_by_passkey(t *testing.T) {
 		t.Errorf("the time zone is %q, want the browser's, %q", got, want)
 	}
 	tab.click("main form .go")
-	tab.waitFor("h1", "Your account", nil)
+	tab.waitFor("h1", "Overview", nil)
+	tab.waitFor(".note.ok", "Your account is ready.", nil)
+	tab.visit(strings.TrimSuffix(get(tab, chromedp.Location()), "?done=joined") + "/account")
 	tab.waitFor("#methods", "Passkey “Chrome on Linux”", nil)
-	tab.waitFor("[role=status]", "Your account is ready.", nil)
 
 	tab.touch(authenticator, false) // the sign-in page asks for a passkey
 	tab.click(".bar details summary")
@@ -130,7 +132,8 @@ func TestDesk_first_run_without_javascript(t *testing.T) {
 	tab.send("form button")
 	tab.waitFor("h1", "Your shop", nil)
 	tab.send("main form .go")
-	tab.waitFor("h1", "Your account", nil)
+	tab.waitFor("h1", "Overview", nil)
+	tab.visit(strings.TrimSuffix(get(tab, chromedp.Location()), "?done=joined") + "/account")
 	tab.waitFor("#methods", "10 of 10 recovery codes unused", nil)
 	tab.click(".bar details summary")
 	tab.send(".bar form button")
@@ -143,6 +146,23 @@ func TestDesk_first_run_without_javascript(t *testing.T) {
 	tab.send(`form[action="/desk/signin"] button`)
 	tab.waitFor("h1", "Overview", nil)
 	tab.checkConsole()
+}
+
+// In the menu of phones, each entry has an icon at the same distance from its text.
+func TestDesk_menu_of_phones(t *testing.T) {
+	t.Parallel()
+	site, tab := newDemoSite(t), openAlone(t, screen{width: 390, height: 844})
+	signedIn("/payments")(tab, site)
+	tab.click(".bar details summary")
+	tab.do(chromedp.WaitVisible(chromedp.CSS(".bar .drop")))
+	places := get(tab, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".bar .drop a, .bar .drop button")].map(e => {
+		const icon = e.querySelector("svg").getBoundingClientRect(), text = document.createRange();
+		text.selectNodeContents(e.lastChild);
+		return icon.left + " " + icon.width + " " + text.getBoundingClientRect().left;
+	})`))
+	if len(places) < 5 || len(slices.Compact(places)) != 1 {
+		t.Errorf("the places of icons and texts are %q", places)
+	}
 }
 
 const deskPassword = "correct horse battery"

@@ -22,3 +22,10 @@ func withUnconfirmedAddress(b *tab, w *demoSite) {
 	b.signInAs(member)
 	b.visit(member.url + path)
 }
+
+// atSellersNotifications visits the notifications as a seller, who gets none.
+func atSellersNotifications(b *tab, site *demoSite) {
+	b.t.Helper()
+	b.signInAs(site.seller)
+	b.visit(site.seller.url + deskShop + "/account/notifications")
+}

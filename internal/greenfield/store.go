@@ -14,7 +14,6 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
-	"chequer/internal/money"
 )
 
 // version is the version of BTCPay Server whose API this is. Plug-ins compare it with the oldest one that they support.
@@ -81,7 +80,7 @@ func (s *server) storeOf(c echo.Context, k merchant.Key) (store, error) {
 		return store{}, err
 	}
 	shown := store{
-		ID: k.StoreID(), Name: m.Name, Website: s.BaseURL + m.Path(), DefaultCurrency: money.EUR.Code, SpeedPolicy: speedPolicy,
+		ID: k.StoreID(), Name: m.Name, Website: s.BaseURL + m.Path(), DefaultCurrency: settings.Currency, SpeedPolicy: speedPolicy,
 		InvoiceExpiration: int64(settings.QuoteTime / time.Second), MonitoringExpiration: int64(invoice.WatchPeriod / time.Second),
 		PaymentTolerance: json.Number(big.NewRat(settings.Tolerance.BasisPoints, 100).FloatString(2)),
 	}

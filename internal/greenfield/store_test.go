@@ -10,6 +10,20 @@ import (
 
 func storageFile(t testing.TB) string { return storagetest.File(t) }
 
+// The default currency of a store is that of the payment settings of the shop.
+func TestStore_has_the_currency_of_the_shop(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		if _, err := f.storage.ChangeChoices(t.Context(), f.shop.ID, func(c merchant.Choices) (merchant.Choices, error) {
+			return c.With(merchant.Choices{merchant.SettingCurrency: "USD"})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got := call[struct{ DefaultCurrency string }](f, "GET", f.store(""), ""); got.DefaultCurrency != "USD" {
+			t.Errorf("got the currency %q", got.DefaultCurrency)
+		}
+	})
+}
+
 func TestStores_list_settings_and_payment_methods(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		store := `{"id":"test-m_atelier-nord","name":"Atelier Nord (test)","website":"https://pay.example/shop/s/m_atelier-nord","defaultCurrency":"EUR",` +

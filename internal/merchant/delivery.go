@@ -39,6 +39,25 @@ type Delivery struct {
 	// LastStatus and LastFault are those of the newest attempt, see Attempt.
 	LastStatus int
 	LastFault  string
+	// Earlier is the pending delivery of an earlier event of the invoice, which is attempted before this one; zero if there
+	// is none.
+	Earlier EarlierDelivery
+}
+
+// EarlierDelivery is a delivery for which a later one waits.
+type EarlierDelivery struct {
+	EventID       string
+	EventType     string
+	NextAttemptAt time.Time
+}
+
+// NotBefore returns the time before which a pending delivery is not attempted; zero unless it is pending. It is the time of
+// the earlier delivery for which it waits, if that is later than its own.
+func (d Delivery) NotBefore() time.Time {
+	if !d.NextAttemptAt.IsZero() && d.Earlier.NextAttemptAt.After(d.NextAttemptAt) {
+		return d.Earlier.NextAttemptAt
+	}
+	return d.NextAttemptAt
 }
 
 // Attempt is one attempt at a delivery.

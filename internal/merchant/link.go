@@ -71,7 +71,8 @@ const (
 
 // LinkStorage stores checkout links. It is safe for concurrent use.
 type LinkStorage interface {
-	// CreateLink writes a link, or returns ErrExists if its slug is in use.
+	// CreateLink writes a link. It returns ErrExists if its slug is in use, and a *FieldError if the merchant has removed a link
+	// with this slug that has invoices of the mode.
 	CreateLink(ctx context.Context, l Link) error
 	// Link returns a link by its slug, or ErrNotFound.
 	Link(ctx context.Context, slug string) (Link, error)
@@ -83,7 +84,7 @@ type LinkStorage interface {
 	// LinkUses returns the number of invoices of a link that are paid or can still be paid.
 	LinkUses(ctx context.Context, slug string) (int, error)
 	// RemoveLink removes a merchant's link of a mode at a time, or returns ErrNotFound. The link stays if check returns
-	// an error; check may be called more than once. The slug can be used again. It deletes the links of the merchant
+	// an error; check may be called more than once. The slug can be used again if it has no invoices. It deletes the links of the merchant
 	// that were removed before kept.
 	RemoveLink(ctx context.Context, merchantID string, mode Mode, slug string, at, kept time.Time, check func(Link) error) error
 	// RemovedLinks lists at most limit of the links of a merchant that were removed since a time and whose slugs were not

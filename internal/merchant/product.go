@@ -88,7 +88,8 @@ func (p Product) validate() error {
 
 // ProductStorage stores products. It is safe for concurrent use.
 type ProductStorage interface {
-	// CreateProduct writes a product, or returns ErrExists if the merchant has a product with the same slug.
+	// CreateProduct writes a product. It returns ErrExists if the merchant has a product with the same slug, and a *FieldError
+	// if a removed one has invoices of the mode.
 	CreateProduct(ctx context.Context, p Product) error
 	// Product returns a merchant's product by its slug, or ErrNotFound.
 	Product(ctx context.Context, merchantID, slug string) (Product, error)
@@ -98,7 +99,7 @@ type ProductStorage interface {
 	// unchanged if change returns an error; change may be called more than once.
 	UpdateProduct(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Product) error) (Product, error)
 	// RemoveProduct deletes a merchant's product of a mode, or returns ErrNotFound. The product stays if check returns
-	// an error; check may be called more than once. The slug can be used again.
+	// an error; check may be called more than once. The slug can be used again if it has no invoices.
 	RemoveProduct(ctx context.Context, merchantID string, mode Mode, slug string, check func(Product) error) error
 }
 

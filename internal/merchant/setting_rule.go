@@ -86,6 +86,14 @@ func setStorefront(p *PaymentSettings, text string) (string, error) {
 	return word, err
 }
 
+func setCurrency(p *PaymentSettings, text string) (string, error) {
+	p.Currency = strings.ToUpper(text)
+	if _, known := money.Fiat(p.Currency); !known {
+		return "", fmt.Errorf("must be the code of a currency such as EUR, not %q", text)
+	}
+	return p.Currency, nil
+}
+
 func setZone(p *PaymentSettings, text string) (string, error) {
 	l, err := zone.Load(text)
 	if err != nil {

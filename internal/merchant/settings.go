@@ -22,6 +22,7 @@ type PaymentSettings struct {
 	ShortLimit Bound
 	Languages  []string // of the pages; empty: all
 	Storefront bool     // the first page of the storefront is a form for an open amount
+	Currency   string   // code of the fiat currency of the storefront and of the forms for new products, links and terminals
 	Zone       string   // name of the time zone of the books: of the days and the times that the desk shows
 	Explorers  Explorers
 	// PersonalDataMonths is the number of months after the end of an invoice after which its personal data are
@@ -118,6 +119,7 @@ const (
 	SettingShortAmount      SettingName = "short_amount"
 	SettingLanguages        SettingName = "languages"
 	SettingStorefront       SettingName = "storefront"
+	SettingCurrency         SettingName = "currency"
 	SettingTimeZone         SettingName = "time_zone"
 	SettingExplorers        SettingName = "explorers"
 	SettingPersonalData     SettingName = "personal_data_months"
@@ -143,6 +145,7 @@ var definitions = []definition{
 	{SettingShortAmount, "20", func(p *PaymentSettings, text string) (string, error) { return setEuro(&p.ShortLimit, text) }},
 	{SettingLanguages, "", setLanguages},
 	{SettingStorefront, "off", setStorefront},
+	{SettingCurrency, money.EUR.Code, setCurrency},
 	{SettingTimeZone, zone.UTC, setZone},
 	{SettingExplorers, "", setExplorers},
 	{SettingPersonalData, PersonalDataKept, setPersonalDataMonths},

@@ -24,6 +24,8 @@ type SettingsConfig struct {
 	Overrides Overrides
 	// CheckLanguages refuses a list of languages that the pages cannot offer.
 	CheckLanguages func(codes []string) error
+	// Prices are the prices that the server accepts. Merchants can choose any of their currencies.
+	Prices Prices
 	// Networks are the IDs of the networks that can have an explorer.
 	Networks []string
 }
@@ -49,6 +51,12 @@ func (s *Settings) Effective(ctx context.Context, merchantID string) (PaymentSet
 func (s *Settings) Chosen(ctx context.Context, merchantID string) (Choices, error) {
 	m, err := s.Storage.Merchant(ctx, merchantID)
 	return m.Choices, err
+}
+
+// Check returns a *FieldError if changes of a merchant's choices break a rule.
+func (s *Settings) Check(chosen, changes Choices) error {
+	_, err := s.apply(chosen, changes)
+	return err
 }
 
 // Relaxes reports whether changes would relax the payment settings of a merchant, see PaymentSettings.Relaxes. The
@@ -116,7 +124,19 @@ func (s *Settings) apply(chosen, changes Choices) (Choices, error) {
 			return nil, &FieldError{Field: string(SettingLanguages), Fault: err.Error()}
 		}
 	}
+	if err := s.checkCurrency(next, chosen); err != nil {
+		return nil, err
+	}
 	return next, s.checkNetworks(next, chosen)
+}
+
+// checkCurrency refuses a changed currency in which the server accepts no prices.
+func (s *Settings) checkCurrency(next, chosen Choices) error {
+	code := next[SettingCurrency]
+	if code == "" || code == chosen[SettingCurrency] || slices.Contains(s.Prices.Codes(), code) {
+		return nil
+	}
+	return &FieldError{Field: string(SettingCurrency), Fault: "must be " + listed(s.Prices.Codes()) + howToAdd(code)}
 }
 
 // checkNetworks returns a *FieldError if the explorers change and name a network that is not in Networks.

@@ -37,7 +37,7 @@ func (b *memoryMerchant) ChangeChoices(_ context.Context, _ string, change func(
 // newSettings returns settings of a merchant.
 func newSettings(b *memoryMerchant, now func() time.Time, o merchant.Overrides) *merchant.Settings {
 	return merchant.NewSettings(merchant.SettingsConfig{
-		Storage: b, Merchants: merchant.NewService(b, now, tokens()), Overrides: o,
+		Storage: b, Merchants: merchant.NewService(b, now, tokens()), Overrides: o, Prices: prices,
 		CheckLanguages: func(codes []string) error {
 			if codes[0] != "de" {
 				return errors.New("must begin with de")
@@ -47,12 +47,29 @@ func newSettings(b *memoryMerchant, now func() time.Time, o merchant.Overrides) 
 	})
 }
 
+// A currency that the server has not is refused. A currency that it had earlier stays until another is chosen.
+func TestSettings_Change_checks_the_currency(t *testing.T) {
+	t.Parallel()
+	b := &memoryMerchant{shop: merchant.Merchant{ID: "shop", Choices: merchant.Choices{merchant.SettingCurrency: "GBP"}}}
+	s := newSettings(b, now, nil)
+	_, err := s.Change(t.Context(), "shop", "", merchant.Choices{merchant.SettingCurrency: "CHF"})
+	if wrong, ok := errors.AsType[*merchant.FieldError](err); !ok || wrong.Field != "currency" || wrong.Fault != "must be EUR, USD or JPY; the setting CHEQUER_FIAT adds CHF" {
+		t.Errorf("got error %v", err)
+	}
+	for _, code := range []string{"GBP", "JPY"} {
+		chosen, err := s.Change(t.Context(), "shop", "", merchant.Choices{merchant.SettingCurrency: code})
+		if err != nil || chosen[merchant.SettingCurrency] != code {
+			t.Errorf("%s: got %v, %v", code, chosen, err)
+		}
+	}
+}
+
 func TestOverrides_Effective_has_the_defaults(t *testing.T) {
 	t.Parallel()
 	euro := func(text string) money.Amount { return money.MustParse(text, money.EUR) }
 	want := merchant.PaymentSettings{
 		QuoteTime: 15 * time.Minute, Tolerance: merchant.Bound{Euro: euro("0")}, LatePayments: merchant.LateDecide, Confirmations: merchant.StandardConfirmations,
-		ShortLimit: merchant.Bound{BasisPoints: 500, Euro: euro("20")}, Zone: "UTC",
+		ShortLimit: merchant.Bound{BasisPoints: 500, Euro: euro("20")}, Zone: "UTC", Currency: "EUR",
 	}
 	if got, err := merchant.Overrides(nil).Effective(nil); err != nil || !cmp.Equal(want, got) {
 		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, got))
@@ -60,14 +77,14 @@ func TestOverrides_Effective_has_the_defaults(t *testing.T) {
 	chosen, err := merchant.Choices{}.With(merchant.Choices{
 		merchant.SettingMethods: "EURC,BTC", merchant.SettingQuoteMinutes: "030", merchant.SettingTolerancePercent: "0.50", merchant.SettingToleranceAmount: "0.10",
 		merchant.SettingLatePayments: "worth", merchant.SettingConfirmations: "most", merchant.SettingShortPercent: "0", merchant.SettingShortAmount: "9.5",
-		merchant.SettingLanguages: "de en de", merchant.SettingStorefront: "on", merchant.SettingTimeZone: "asia/kathmandu",
+		merchant.SettingLanguages: "de en de", merchant.SettingStorefront: "on", merchant.SettingCurrency: "chf", merchant.SettingTimeZone: "asia/kathmandu",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want = merchant.PaymentSettings{
 		QuoteTime: 30 * time.Minute, Tolerance: merchant.Bound{BasisPoints: 50, Euro: euro("0.1")}, LatePayments: merchant.LateWorth, Methods: "EURC BTC",
-		Confirmations: merchant.MostConfirmations, ShortLimit: merchant.Bound{Euro: euro("0")}, Languages: []string{"de", "en"}, Storefront: true, Zone: "Asia/Kathmandu",
+		Confirmations: merchant.MostConfirmations, ShortLimit: merchant.Bound{Euro: euro("0")}, Languages: []string{"de", "en"}, Storefront: true, Currency: "CHF", Zone: "Asia/Kathmandu",
 	}
 	if got, err := merchant.Overrides(nil).Effective(chosen); err != nil || !cmp.Equal(want, got) {
 		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, got))
@@ -103,6 +120,8 @@ func TestChoices_With_refuses_invalid_values_by_name(t *testing.T) {
 		{merchant.SettingShortPercent, "all", "short_percent must be"},
 		{merchant.SettingShortAmount, "20", ""},
 		{merchant.SettingLanguages, "d", "languages must be a language tag"},
+		{merchant.SettingCurrency, "eur", ""},
+		{merchant.SettingCurrency, "BTC", `currency must be the code of a currency such as EUR, not "BTC"`},
 		{merchant.SettingStorefront, "yes", "storefront must be one of on, off"},
 		{merchant.SettingExplorers, " bitcoin=https://e.example/tx/{tx}\n bitcoin=https://e.example/a/{address} ", "bitcoin=https://e.example/tx/{tx} bitcoin=https://e.example/a/{address}"},
 		{merchant.SettingExplorers, "base-sepolia=https://e.example:8443/?q={tx}&x=1#y", "base-sepolia=https://e.example:8443/?q={tx}&x=1#y"},

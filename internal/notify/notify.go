@@ -46,6 +46,11 @@ func (k Kind) AllowedTo(a account.Account, merchantID string) bool {
 	return known && a.Allows(merchantID, needs) != account.Denied
 }
 
+// AllowedInAnyShop reports whether an account may get the kind in one of its shops.
+func (k Kind) AllowedInAnyShop(a account.Account) bool {
+	return slices.ContainsFunc(a.Shops(), func(merchantID string) bool { return k.AllowedTo(a, merchantID) })
+}
+
 // Channel is a way to reach an account.
 type Channel string
 

@@ -30,6 +30,8 @@ type Unconfirmed struct {
 	// Hash is that of the token of the newest link; "" before it is sent.
 	Hash      string    `json:"hash,omitempty"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"` // end of the link
+	// RequestedAt is the time of the request of the newest link that was sent; zero before.
+	RequestedAt time.Time `json:"requested_at,omitzero"`
 }
 
 // replaceEmail sets the e-mail address, which waits for its confirmation unless it is confirmed already. It reports
@@ -97,21 +99,22 @@ func (s *Service) SendLink(ctx context.Context, a account.Account) error {
 }
 
 // deliverLink sends a new link to the pending address of an account. The token is made for the attempt, so that only
-// its hash is stored.
+// its hash is stored. The message is dropped if the link of a later request was sent, so that its attempt does not replace
+// that link.
 func (w *Worker) deliverLink(ctx context.Context, c Claim, set Settings, at time.Time) (Outcome, error) {
 	if set.Pending.Email == "" {
 		return Outcome{State: Dropped, At: at}, nil
 	}
 	secret := token.New(tokenSize)
 	err := w.Outbox.UpdateNotificationSettings(ctx, c.AccountID, func(now *Settings) (Update, error) {
-		if now.Pending.Email == "" {
-			return Update{}, errConfirmed
+		if now.Pending.Email == "" || c.CreatedAt.Before(now.Pending.RequestedAt) {
+			return Update{}, errLinkNotNeeded
 		}
-		now.Pending.Hash, now.Pending.ExpiresAt = account.HashToken(secret), at.Add(linkTTL)
+		now.Pending.Hash, now.Pending.ExpiresAt, now.Pending.RequestedAt = account.HashToken(secret), at.Add(linkTTL), c.CreatedAt
 		set = *now
 		return Update{}, nil
 	})
-	if errors.Is(err, errConfirmed) {
+	if errors.Is(err, errLinkNotNeeded) {
 		return Outcome{State: Dropped, At: at}, nil
 	}
 	if err != nil {
@@ -128,5 +131,5 @@ func (w *Worker) deliverLink(ctx context.Context, c Claim, set Settings, at time
 	return outcome(c, w.send(ctx, c, set, l), at, w.Now()), nil
 }
 
-// errConfirmed means that no address waits for a link any more.
-var errConfirmed = errors.New("no address waits for a link")
+// errLinkNotNeeded means that no address waits for a link any more, or that the link of a later request was sent.
+var errLinkNotNeeded = errors.New("no address waits for this link")

@@ -188,6 +188,32 @@ func TestSendLink_is_tried_again(t *testing.T) {
 	})
 }
 
+// A link that is tried again after a later one was sent does not replace the later one.
+func TestSendLink_keeps_the_newest_link(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		f.mail.Stop()
+		f.set(email)
+		f.clock.Advance(2 * time.Minute)
+		f.send() // the second attempt; the third follows later
+		f.must(f.service.SendLink(t.Context(), f.owner))
+		f.mail.Start()
+		f.send()
+		newest := f.link(email)
+		if n := len(f.mail.Messages()); n != 1 {
+			t.Fatalf("%d messages arrived, want that of the later request alone", n)
+		}
+		for range 60 {
+			f.clock.Advance(time.Minute)
+			f.send()
+		}
+		f.wantStates("mail verification dropped", "mail verification sent")
+		if n := len(f.mail.Messages()); n != 1 {
+			t.Errorf("%d messages arrived, want 1", n)
+		}
+		f.must(f.service.Verify(t.Context(), f.owner, newest))
+	})
+}
+
 // pending returns the pending address of the owner.
 func (f *fixture) pending() notify.Unconfirmed {
 	f.t.Helper()

@@ -22,8 +22,7 @@ func (s *Storage) ClaimDeliveries(ctx context.Context, endpointID string, now, s
 			WHERE d.endpoint_id = $1 AND d.next_try_at <= $2 AND (d.invoice_id = '' OR NOT EXISTS (
 				SELECT 1 FROM deliveries b
 				WHERE b.endpoint_id = d.endpoint_id AND b.invoice_id = d.invoice_id AND b.position < d.position
-					AND b.next_try_at IS NOT NULL
-					AND CASE WHEN d.resent THEN b.resent AND b.first_try_at IS NULL ELSE b.first_try_at IS NULL OR b.first_try_at > $3 END))
+					AND b.next_try_at IS NOT NULL AND `+delays+`))
 			ORDER BY d.next_try_at, d.position LIMIT $4`+s.engine.SkipLocked,
 			endpointID, now.UnixMilli(), strict.UnixMilli(), limit)
 		if err != nil {
@@ -44,6 +43,11 @@ func (s *Storage) ClaimDeliveries(ctx context.Context, endpointID string, now, s
 	}
 	return claims, nil
 }
+
+// delays is the condition with which a delivery b of an invoice delays a later delivery d of it to the same endpoint: b is
+// pending and was first attempted after $3. It is no condition of an index, so that PostgreSQL looks b up by its invoice.
+const delays = `CASE WHEN b.next_try_at IS NULL THEN FALSE
+	WHEN d.resent THEN b.resent AND b.first_try_at IS NULL ELSE b.first_try_at IS NULL OR b.first_try_at > $3 END`
 
 // claim claims one delivery. Its body is that of the event, unless the delivery has a body of its own.
 func claim(ctx context.Context, q querier, endpointID string, position int64, claimedUntil time.Time) (webhook.Claim, error) {

@@ -13,6 +13,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/storage/engine"
+	"chequer/internal/webhook"
 )
 
 // addDeliveries writes a delivery of each event for every endpoint that wants it, and of each message for every endpoint of
@@ -110,14 +111,52 @@ const selectDelivery = `
 // Deliveries implements merchant.EndpointStorage.
 func (s *Storage) Deliveries(ctx context.Context, endpointID string, state merchant.DeliveryState, before int64, limit int) ([]merchant.Delivery, error) {
 	page := deliveries(endpointID, state, before, limit)
-	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Delivery, error) {
-		return list(ctx, q, readDelivery, page.text, page.args...)
+	return s.deliveryList(ctx, "read deliveries", page)
+}
+
+// deliveryList returns the deliveries that a statement selects, each with the earlier one for which it waits.
+func (s *Storage) deliveryList(ctx context.Context, doing string, page statement) ([]merchant.Delivery, error) {
+	all, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]merchant.Delivery, error) {
+		all, err := list(ctx, q, readDelivery, page.text, page.args...)
+		if err != nil {
+			return nil, err
+		}
+		for i := range all {
+			if err := s.addEarlier(ctx, q, &all[i]); err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read deliveries: %w", err)
+		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
 	return all, nil
 }
+
+// addEarlier reads the earlier delivery for which a pending delivery waits.
+func (s *Storage) addEarlier(ctx context.Context, q querier, d *merchant.Delivery) error {
+	if d.State != merchant.DeliveryPending || d.InvoiceID == "" {
+		return nil
+	}
+	var nextAttemptAt int64
+	err := q.QueryRowContext(ctx, earlierDelivery, d.EndpointID, d.Position, s.now().Add(-webhook.OrderingTime).UnixMilli(), d.InvoiceID).
+		Scan(&d.Earlier.EventID, &d.Earlier.EventType, &nextAttemptAt)
+	if engine.Absent(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read earlier delivery: %w", err)
+	}
+	d.Earlier.NextAttemptAt = utc(nextAttemptAt)
+	return nil
+}
+
+// earlierDelivery is the statement of addEarlier. Of several earlier deliveries, the first is attempted next.
+const earlierDelivery = `
+	SELECT b.event_id, b.type, b.next_try_at
+	FROM (SELECT resent FROM deliveries WHERE endpoint_id = $1 AND position = $2) d, deliveries b
+	WHERE b.endpoint_id = $1 AND b.invoice_id = $4 AND b.position < $2 AND ` + delays + ` ORDER BY b.position LIMIT 1`
 
 // deliveries returns the statement of Deliveries.
 func deliveries(endpointID string, state merchant.DeliveryState, before int64, limit int) statement {
@@ -127,7 +166,7 @@ func deliveries(endpointID string, state merchant.DeliveryState, before int64, l
 
 // InvoiceDeliveries implements merchant.EndpointStorage.
 func (s *Storage) InvoiceDeliveries(ctx context.Context, endpointID, invoiceID string, limit int) ([]merchant.Delivery, error) {
-	return readAll(ctx, s, "read deliveries of an invoice", readDelivery, invoiceDeliveries, endpointID, invoiceID, limit)
+	return s.deliveryList(ctx, "read deliveries of an invoice", statement{invoiceDeliveries, []any{endpointID, invoiceID, limit}})
 }
 
 // invoiceDeliveries is the statement of InvoiceDeliveries.
@@ -147,6 +186,9 @@ func (s *Storage) Delivery(ctx context.Context, endpointID, eventID string) (mer
 		f.delivery, err = readDelivery(q.QueryRowContext(ctx, selectDelivery+" WHERE d.endpoint_id = $1 AND d.position = $2", endpointID, position))
 		if err != nil {
 			return f, merchantNotFound(err, "read delivery")
+		}
+		if err := s.addEarlier(ctx, q, &f.delivery); err != nil {
+			return f, err
 		}
 		f.attempts, err = list(ctx, q, readAttempt, `
 			SELECT number, at, duration, status, fault, header, answer FROM tries

@@ -13,6 +13,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/storage"
+	"chequer/internal/storage/storagetest"
 	"chequer/internal/webhook"
 )
 
@@ -162,6 +163,48 @@ func TestClaimDeliveries_keeps_the_order_of_an_invoice(t *testing.T) {
 		if _, ids := claim(t, s, "e", noon.Add(20*time.Minute), 10); cmp.Diff([]string{"evt_a_invoice.paid_3"}, ids) != "" {
 			t.Errorf("after the older event was delivered: got %q", ids)
 		}
+	})
+}
+
+// A pending delivery that waits for an earlier event of its invoice names the first one, with the time of its next attempt, as
+// long as that delays it.
+func TestDelivery_names_the_earlier_one_that_it_waits_for(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		now := noon.Add(time.Minute)
+		s = storagetest.OpenWithClock(t, url, func() time.Time { return now })
+		addEndpoints(t, s, newEndpoint("e"))
+		create(t, s, creation("a", "shop"))
+		create(t, s, creation("b", "shop"))
+		addEvents(t, s, "a", invoice.EventPending, invoice.EventPaid)
+		claims, _ := claim(t, s, "e", noon, 10)
+		for _, c := range claims {
+			saveAttempt(t, s, c, noon, 500, retryAt(noon.Add(5*time.Minute)))
+		}
+		const blocking = "evt_a_invoice.created_1"
+		check := func(eventID, wantEarlier string, wantNext time.Time) {
+			t.Helper()
+			d, _, err := s.Delivery(t.Context(), "e", eventID)
+			if err != nil || d.Earlier.EventID != wantEarlier || !d.NotBefore().Equal(wantNext) {
+				t.Errorf("at %s: %s waits for %+v until %s, error %v; want %q until %s", now, eventID, d.Earlier, d.NotBefore(), err, wantEarlier, wantNext)
+			}
+			for name, list := range map[string]func() ([]merchant.Delivery, error){
+				"all":        func() ([]merchant.Delivery, error) { return s.Deliveries(t.Context(), "e", "", 1<<60, 10) },
+				"of invoice": func() ([]merchant.Delivery, error) { return s.InvoiceDeliveries(t.Context(), "e", d.InvoiceID, 10) },
+			} {
+				listed, err := list()
+				i := slices.IndexFunc(listed, func(l merchant.Delivery) bool { return l.EventID == eventID })
+				if err != nil || i < 0 || listed[i].Earlier != d.Earlier {
+					t.Errorf("list %s: error %v, got %+v, want %+v", name, err, listed, d)
+				}
+			}
+		}
+		check(blocking, "", noon.Add(5*time.Minute))
+		check("evt_a_invoice.pending_2", blocking, noon.Add(5*time.Minute))
+		check("evt_a_invoice.paid_2", blocking, noon.Add(5*time.Minute))
+		check("evt_b_invoice.created_1", "", noon.Add(5*time.Minute))
+		now = noon.Add(webhook.OrderingTime)
+		check("evt_a_invoice.pending_2", "", noon)
+		check("evt_a_invoice.paid_2", "evt_a_invoice.pending_2", noon)
 	})
 }
 

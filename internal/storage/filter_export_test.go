@@ -112,16 +112,17 @@ func exported(s statement) Statement { return Statement{s.text, s.args} }
 
 // LookupStatements returns, by the index that must serve them, statements that read few rows of large
 // tables.
-func LookupStatements() map[string]Statement {
-	return map[string]Statement{
-		"invoices_to_check":        {openMethods, nil},
-		"destinations_by_position": {newestDestinations, []any{"bitcoin", "shop", 0, 1000, gapWindow}},
-		"transfers_pkey":           {rises, []any{"bitcoin", 0}},
-		"events_by_id":             {eventPosition, []any{"e", "evt_1"}},
-		"deliveries_in_order":      {invoiceDeliveries, []any{"e", "i1", 20}},
-		"deliveries_due":           {retryPending, []any{"e", 0, 500, 0}},
-		"deliveries_by_state":      {deliveryCounts, []any{"e", merchant.EventTest, 10}},
-		"tries_in_time":            {lastAttempt, []any{"e"}},
+func LookupStatements() map[string][]Statement {
+	return map[string][]Statement{
+		"invoices_to_check":        {{openMethods, nil}},
+		"destinations_by_position": {{newestDestinations, []any{"bitcoin", "shop", 0, 1000, gapWindow}}},
+		"transfers_pkey":           {{rises, []any{"bitcoin", 0}}},
+		"events_by_id":             {{eventPosition, []any{"e", "evt_1"}}},
+		"deliveries_in_order":      {{invoiceDeliveries, []any{"e", "i1", 20}}, {earlierDelivery, []any{"e", 20, 0, "i1"}}},
+		"invoices_by_source":       {{invoiceOfSource, []any{"shop", "live", "l7", "link"}}},
+		"deliveries_due":           {{retryPending, []any{"e", 0, 500, 0}}},
+		"deliveries_by_state":      {{deliveryCounts, []any{"e", merchant.EventTest, 10}}},
+		"tries_in_time":            {{lastAttempt, []any{"e"}}},
 	}
 }
 

@@ -30,6 +30,9 @@ func (s *Storage) CreateLink(ctx context.Context, l merchant.Link) error {
 		if n == 0 {
 			return merchant.ErrExists
 		}
+		if err := checkUnsold(ctx, q, l.MerchantID, l.Mode, invoice.Origin{Kind: invoice.FromLink, ID: l.Slug}); err != nil {
+			return err
+		}
 		return s.record(ctx, q, audit.Change{MerchantID: l.MerchantID, Action: "link.created", Subject: l.Slug, After: linkFields(l)})
 	})
 }

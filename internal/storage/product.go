@@ -5,19 +5,51 @@ import (
 	"fmt"
 
 	"chequer/internal/audit"
+	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
+	"chequer/internal/storage/engine"
 )
 
 // CreateProduct implements merchant.ProductStorage.
 func (s *Storage) CreateProduct(ctx context.Context, p merchant.Product) error {
-	c := audit.Change{MerchantID: p.MerchantID, Action: "product.created", Subject: p.Slug, After: productFields(p)}
-	return s.changeRecorded(ctx, c, "write product", merchant.ErrExists, `
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		n, err := exec(ctx, q, `
 		INSERT INTO products (merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`,
-		p.MerchantID, p.Slug, string(p.Mode), p.Name, p.Description, p.Price.Cents(), p.Price.Currency().Code, p.MaxQuantity,
-		string(p.AskOrderID), string(p.AskNote), string(p.Methods), p.Active, p.CreatedAt.UnixMilli())
+			p.MerchantID, p.Slug, string(p.Mode), p.Name, p.Description, p.Price.Cents(), p.Price.Currency().Code, p.MaxQuantity,
+			string(p.AskOrderID), string(p.AskNote), string(p.Methods), p.Active, p.CreatedAt.UnixMilli())
+		if err != nil {
+			return fmt.Errorf("write product: %w", err)
+		}
+		if n == 0 {
+			return merchant.ErrExists
+		}
+		if err := checkUnsold(ctx, q, p.MerchantID, p.Mode, invoice.Origin{Kind: invoice.FromProduct, ID: p.Slug}); err != nil {
+			return err
+		}
+		return s.record(ctx, q, audit.Change{MerchantID: p.MerchantID, Action: "product.created", Subject: p.Slug, After: productFields(p)})
+	})
 }
+
+// checkUnsold returns a *merchant.FieldError if a merchant has invoices of a mode from a product or a link with the slug of a
+// new one. Lists and sums name a source by its slug, so the invoices of a removed source would be joined with those of the
+// new one.
+func checkUnsold(ctx context.Context, q querier, merchantID string, mode merchant.Mode, o invoice.Origin) error {
+	var found int
+	err := q.QueryRowContext(ctx, invoiceOfSource, merchantID, string(mode), o.ID, string(o.Kind)).Scan(&found)
+	if engine.Absent(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("find invoices of %s %s: %w", o.Kind, o.ID, err)
+	}
+	return &merchant.FieldError{Field: "slug", Fault: "must be another one: a removed " + string(o.Kind) + " with this slug has invoices, which the sums would join"}
+}
+
+// invoiceOfSource is the statement of checkUnsold.
+const invoiceOfSource = `
+	SELECT 1 FROM invoices WHERE merchant_id = $1 AND mode = $2 AND origin_id = $3 AND origin_id <> '' AND origin <> 'api' AND origin = $4 LIMIT 1`
 
 // Product implements merchant.ProductStorage.
 func (s *Storage) Product(ctx context.Context, merchantID, slug string) (merchant.Product, error) {

@@ -2,12 +2,15 @@ package storage_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
 	"chequer/internal/storage"
@@ -146,6 +149,49 @@ func TestTerminal_is_read_and_removed(t *testing.T) {
 		}
 		if _, err := s.Terminal(ctx, "aa"); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("after it was removed: got error %v, want %v", err, merchant.ErrNotFound)
+		}
+	})
+}
+
+// The slug of a removed product or link that has invoices cannot be used again in their mode: the sums of both would be one.
+func TestCreate_refuses_the_slug_of_a_sold_source(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		for i, kind := range []invoice.OriginKind{invoice.FromProduct, invoice.FromLink} {
+			c := creation(fmt.Sprint("i", i), "shop")
+			build := c.Build
+			c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+				inv, err := build(next)
+				inv.Origin = invoice.Origin{Kind: kind, ID: "sold-" + string(kind)}
+				return inv, err
+			}
+			create(t, s, c)
+		}
+		product := func(merchantID string, mode merchant.Mode, slug string) error {
+			return s.CreateProduct(ctx, merchant.Product{MerchantID: merchantID, Mode: mode, Slug: slug, Name: "Soap", Price: money.MustParse("4", money.EUR), CreatedAt: noon})
+		}
+		link := func(merchantID string, mode merchant.Mode, slug string) error {
+			return s.CreateLink(ctx, merchant.Link{MerchantID: merchantID, Mode: mode, Slug: slug, Currency: "EUR", CreatedAt: noon})
+		}
+		for _, create := range []struct {
+			name string
+			err  error
+		}{{"product", product("shop", merchant.Live, "sold-product")}, {"link", link("shop", merchant.Live, "sold-link")}} {
+			fault, ok := errors.AsType[*merchant.FieldError](create.err)
+			if !ok || fault.Field != "slug" || !strings.Contains(fault.Fault, "a removed "+create.name+" with this slug has invoices") {
+				t.Errorf("%s: got error %v", create.name, create.err)
+			}
+		}
+		for name, err := range map[string]error{
+			"product in the other mode": product("shop", merchant.Test, "sold-product"), "product with the slug of a link": product("shop", merchant.Live, "sold-link"),
+			"link with the slug of a product": link("shop", merchant.Live, "sold-product"), "link of another shop": link("bakery", merchant.Live, "sold-link"),
+		} {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if all, err := s.Products(ctx, "shop"); err != nil || len(all) != 2 {
+			t.Errorf("%d products, error %v, want 2", len(all), err)
 		}
 	})
 }

@@ -16,9 +16,9 @@ const (
 	repeatInterval = 240 * time.Minute
 	// retryTime is the maximum time from the first attempt to the last attempt.
 	retryTime = 72 * time.Hour
-	// orderingTime is the time after its first attempt during which a delivery delays later deliveries of
+	// OrderingTime is the time after its first attempt during which a delivery delays later deliveries of
 	// the same invoice.
-	orderingTime = 20 * time.Minute
+	OrderingTime = 20 * time.Minute
 	// jitter is the maximum delay of an attempt as a part of its step, so that deliveries that
 	// failed together are not retried together.
 	jitter = 0.1

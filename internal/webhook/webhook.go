@@ -114,7 +114,7 @@ func (w *Worker) Wait() { w.attempts.Wait() }
 // the limiter; those without a delivery are released.
 func (w *Worker) startAttempts(ctx context.Context, e merchant.Endpoint, limit int) error {
 	now := w.now()
-	claims, err := w.storage.ClaimDeliveries(ctx, e.ID, now, now.Add(-orderingTime), now.Add(claimTTL), limit)
+	claims, err := w.storage.ClaimDeliveries(ctx, e.ID, now, now.Add(-OrderingTime), now.Add(claimTTL), limit)
 	w.limiter.release(e.ID, limit-len(claims))
 	for _, c := range claims {
 		w.attempts.Go(func() {

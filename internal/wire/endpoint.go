@@ -17,7 +17,7 @@ func Endpoint(e merchant.Endpoint) api.Endpoint {
 func Delivery(d merchant.Delivery) api.Delivery {
 	return api.Delivery{
 		Position: d.Position, EventID: d.EventID, EventType: d.EventType, ForeignID: d.InvoiceID, State: string(d.State),
-		Attempts: d.Attempts, CreatedAt: Time(d.CreatedAt), NextAttemptAt: Time(d.NextAttemptAt), Status: d.LastStatus, Fault: d.LastFault,
+		Attempts: d.Attempts, CreatedAt: Time(d.CreatedAt), NextAttemptAt: Time(d.NotBefore()), Status: d.LastStatus, Fault: d.LastFault,
 	}
 }
 

@@ -12,7 +12,7 @@ type Account struct {
 	Password views.Link // begins to set up a password, or changes it
 	Sessions []Session
 	EndAll   string // address that ends all other sessions; empty if there is none
-	Notify   string // address of the account's notification settings
+	Notify   string // address of the account's notification settings; empty if it gets no notifications
 	Keyboard string // address of the page of the keys
 }
 

@@ -55,6 +55,7 @@ type Invited struct {
 	Heading string
 	Intro   string
 	Link    string
+	Copy    Copy // copies the link
 	Done    views.Link
 }
 

@@ -12,6 +12,7 @@ type Delivery struct {
 	Result   string // of the newest attempt; empty before it
 	Attempts string
 	Next     string // time of the next attempt; empty if there is none
+	Waits    string // states that it waits for an earlier event; empty if it does not
 	Time     string // value of the datetime attribute
 	At       string // time as displayed
 	Resend   Button // empty if the account may not send it again

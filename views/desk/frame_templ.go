@@ -1346,7 +1346,7 @@ func ownLinks(f Frame) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = icon("open").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = icon("signout").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -8,6 +8,7 @@ type Health struct {
 	Messages []Finding // notifications that were given up, by channel
 	Examined string    // time of the last examination; empty if there was none
 	Summary  string
+	Notes    []Finding // neither problems nor successes
 	Problems []Finding
 	Working  []Finding
 	Action   string // address that examines the installation

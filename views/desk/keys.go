@@ -1,10 +1,6 @@
 package desk
 
-import (
-	"strconv"
-
-	"chequer/views"
-)
+import "chequer/views"
 
 // Keys is the list of the API keys of a shop, with the form that creates another.
 type Keys struct {
@@ -54,12 +50,9 @@ type Secret struct {
 	Frame
 	Heading string
 	Intro   string
-	Values  []Fact
+	Values  []SecretValue
 	Done    views.Link
 }
-
-// secretID returns the id of the value with an index.
-func secretID(i int) string { return "secret-" + strconv.Itoa(i) }
 
 // ConnectShops lists the shops to one of which a plug-in can be connected.
 type ConnectShops struct {
@@ -94,4 +87,10 @@ type Connected struct {
 	Action string // address of the shop
 	Hidden []Hidden
 	Button string
+}
+
+// SecretValue is a value of a secret, with the button that copies it.
+type SecretValue struct {
+	Name, Value string
+	Copy        Copy
 }

@@ -8,6 +8,10 @@ type Notifications struct {
 	Back    views.Link
 	Problem string
 	Warning string // why the server sends no e-mail; empty if it sends e-mail
+	// Receives reports whether the account may get a notification in one of its shops.
+	Receives bool
+	// HasDestination reports whether an address is stored.
+	HasDestination bool
 	// Choose is the address of the form of the kinds.
 	Choose string
 	Kinds  []Checks // for each channel; none if the role of the account gets no kind
@@ -15,6 +19,7 @@ type Notifications struct {
 	SetTimes     string
 	Zone         Field
 	From, To     Field
+	GetsBroken   bool // the account may get messages about faults
 	BrokenPasses bool
 	// SetDestinations is the address of the form of the destinations.
 	SetDestinations string

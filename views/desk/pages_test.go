@@ -180,7 +180,7 @@ func pages() map[string]templ.Component {
 			Frame: f, Back: back, Problem: evil, Row: keyRow(), Facts: []desk.Fact{{Name: "Last used", Value: evil}}, Revoke: "/desk/m/keys/k/revoke", Ask: evil,
 			Results: []desk.Result{{Shape: "warn", Text: evil}},
 		}),
-		"secret":        desk.SecretPage(desk.Secret{Frame: f, Heading: evil, Intro: evil, Values: []desk.Fact{{Name: "Key", Value: evil}, {Name: "Secret", Value: evil}}, Done: back}),
+		"secret":        desk.SecretPage(desk.Secret{Frame: f, Heading: evil, Intro: evil, Values: []desk.SecretValue{{Name: "Key", Value: evil, Copy: desk.Copy{ID: "secret-0", Text: evil}}, {Name: "Secret", Value: evil, Copy: desk.Copy{ID: "secret-1", Text: evil}}}, Done: back}),
 		"connect shops": desk.ConnectShopsPage(desk.ConnectShops{BareFrame: bareFrame(), Intro: evil, Shops: []views.Link{{Text: evil, URL: "/desk/m/connect"}}, Cancel: back}),
 		"connect": desk.ConnectPage(desk.Connect{
 			BareFrame: bareFrame(), Problem: evil, Intro: evil, Receive: evil, Host: evil, Address: evil, Action: "/desk/m/connect", Hidden: []desk.Hidden{{Name: "proof", Value: evil}},
@@ -312,7 +312,8 @@ func pages() map[string]templ.Component {
 		}),
 		"setup": desk.SetupPage(desk.Setup{
 			Frame: f, Action: "/desk/m/setup", Seen: evil, Name: field("name"), Skip: "/desk/m/account",
-			Zone: desk.Choice{Name: "time_zone", Label: "Zone", Browser: true, Options: []desk.Option{{Value: "UTC", Text: "UTC"}, {Value: evil, Text: evil, Group: evil}}},
+			Currency: desk.Choice{Name: "currency", Label: "Currency", Hint: evil, Error: evil, Options: []desk.Option{{Value: "EUR", Text: "EUR", Chosen: true}, {Value: evil, Text: evil}}},
+			Zone:     desk.Choice{Name: "time_zone", Label: "Zone", Browser: true, Options: []desk.Option{{Value: "UTC", Text: "UTC"}, {Value: evil, Text: evil, Group: evil}}},
 		}),
 		"shop": desk.ShopPage(desk.ShopSettings{
 			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/shop", Current: true}}, Problem: evil, Facts: []desk.Fact{{Name: evil, Value: evil}}, Open: views.Link{Text: evil, URL: "/s/m"},

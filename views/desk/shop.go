@@ -5,11 +5,12 @@ import "chequer/views"
 // Setup is the second step of the first run.
 type Setup struct {
 	Frame
-	Action string
-	Seen   string // name that the page shows as the current one
-	Name   Field  // zero if the name cannot be changed here
-	Zone   Choice
-	Skip   string // address of the next page
+	Action   string
+	Seen     string // name that the page shows as the current one
+	Name     Field  // zero if the name cannot be changed here
+	Currency Choice
+	Zone     Choice
+	Skip     string // address of the next page
 }
 
 // ShopSettings is the page of the shop's name and of new shops.

@@ -8,6 +8,7 @@ type Wallets struct {
 	Cards     []Wallet
 	Available []views.Link // kinds without a wallet, with the addresses of their forms
 	Former    []FormerWallet
+	Demo      string // states that no wallet can be added to a demo; empty if the server is none
 	Note      string // what the received amounts are, with their time
 }
 

@@ -55,6 +55,30 @@ func TestAttention_lists_cases_oldest_first_with_their_action(t *testing.T) {
 	}
 }
 
+// The list marks an invoice of which a part is missing for attention exactly as long as it waits for a decision.
+func TestPayments_marks_what_needs_attention(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	s := f.testSales
+	inv := s.sell(shop, "1051", "80.00")
+	s.pay(inv, "0.0005")
+	s.step()
+	check := func(want string, needs int) {
+		t.Helper()
+		page := b.get("/desk/shop/payments?mode=test").want(http.StatusOK, "€40.00 short")
+		if marks := page.find(".rows tbody .tag"); marks.Length() != 1 || !marks.HasClass(want) {
+			t.Errorf("%d marks, the first %q, want %s", marks.Length(), marks.AttrOr("class", ""), want)
+		}
+		if got := b.get("/desk/shop/payments?mode=test&state=attention").find(".rows tbody .tag").Length(); got != needs {
+			t.Errorf("%d payments need attention, want %d", got, needs)
+		}
+	}
+	check("wait", 0)
+	s.expire()
+	check("warn", 1)
+}
+
 // A short invoice whose addresses are not watched any more allows no new quote.
 func TestAttention_offers_only_what_is_allowed(t *testing.T) {
 	t.Parallel()

@@ -360,3 +360,25 @@ func TestConnect_not_strict(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A demo connects plug-ins to its test store only.
+func TestConnect_of_a_demo_offers_test_mode_only(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.demo = true
+	b := f.owner()
+	p, action := b.consent(asked("https://web.example/", "canviewinvoices"))
+	p.want(http.StatusOK, "This is the demo, which accepts test payments only.")
+	if n := p.find(`#connect [value=live]`).Length(); n != 0 {
+		t.Error("the page offers live mode")
+	}
+	b.post(action, append(p.inputs("#connect"), "mode", string(merchant.Live))...).want(http.StatusConflict, "This is the demo, which accepts test payments only.")
+	if got := f.keys(shop); len(got) != 0 {
+		t.Errorf("got %d keys, want none", len(got))
+	}
+	p, action = b.consent(asked("https://web.example/", "canviewinvoices"))
+	b.post(action, append(p.inputs("#connect"), "mode", string(merchant.Test))...).want(http.StatusOK, "Continue to web.example")
+	if got := f.keys(shop); len(got) != 1 || got[0].Mode != merchant.Test {
+		t.Errorf("got %+v, want one test key", got)
+	}
+}

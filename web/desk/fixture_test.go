@@ -81,12 +81,30 @@ type fixture struct {
 	changes      *changes.Hub
 }
 
+// onBoth runs a test on both engines.
+func onBoth(t *testing.T, test func(t *testing.T, f *fixture)) {
+	t.Helper()
+	t.Parallel()
+	for name, newDatabase := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, fixtureOn(t, newDatabase(t), site))
+		})
+	}
+}
+
 func newFixture(t *testing.T) *fixture { return fixtureAt(t, site) }
 
 // fixtureAt returns a fixture with a base URL.
 func fixtureAt(t *testing.T, base string) *fixture {
 	t.Helper()
-	clock, database := clocktest.New(storagetest.Noon), storagetest.File(t)
+	return fixtureOn(t, storagetest.File(t), base)
+}
+
+// fixtureOn returns a fixture with a database and a base URL.
+func fixtureOn(t *testing.T, database, base string) *fixture {
+	t.Helper()
+	clock := clocktest.New(storagetest.Noon)
 	f := &fixture{t: t, database: database, storage: storagetest.OpenWithClock(t, database, clock.Now), clock: clock, log: &lockedLog{}, seeds: map[string]string{}}
 	f.reports = &reportStorage{Storage: f.storage}
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
@@ -99,6 +117,7 @@ func fixtureAt(t *testing.T, base string) *fixture {
 	f.merchants = merchant.NewService(f.storage, f.clock.Now, token.New)
 	f.settings = merchant.NewSettings(merchant.SettingsConfig{
 		Storage: f.storage, Merchants: f.merchants, Overrides: merchant.Overrides{},
+		Prices: prices,
 		CheckLanguages: func(codes []string) error {
 			_, err := locale.All().Subset("en", codes...)
 			return err
@@ -111,6 +130,7 @@ func fixtureAt(t *testing.T, base string) *fixture {
 	f.changes = changes.New(changes.Config{Position: f.storage.FeedPosition, Interval: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(f.changes.Close)
 	c := desk.Config{Audit: f.storage, Reports: report.NewService(f.reports), Endpoints: f.endpoints, Sell: sell.Screens{Products: f.products, Links: f.links, Terminals: f.terminals, Reports: report.NewService(f.reports), Prices: prices, Languages: func(context.Context, string) *locale.Languages { return locale.All() }, AnyAmount: func(context.Context, string) bool { return false }, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
+		IsDemo:    func(context.Context) (bool, error) { return f.demo, nil },
 		Merchants: f.merchants, PaymentSettings: f.settings, Changes: f.changes, Casework: casework.NewService(casework.Config{Storage: f.storage, Now: f.clock.Now, Token: token.New}), Themes: merchant.NewThemes(f.storage, f.clock.Now),
 		BaseURL: base, RootShop: shop, Words: locale.All().Default(), IPExtractor: echo.ExtractIPDirect(), Now: f.clock.Now,
 		Log: slog.New(slog.NewTextHandler(f.log, nil)),
@@ -136,7 +156,6 @@ func fixtureAt(t *testing.T, base string) *fixture {
 			return wallets.Kind{Network: keys.Main, Chains: []chain.ID{chain.ID(kind)}, Offered: []string{string(kind)}, Off: []string{"EURC-BASE: needs a node"}}, nil
 		},
 		Received: func(context.Context, string) received.Sums { return f.received },
-		IsDemo:   func(context.Context) (bool, error) { return f.demo, nil },
 	}
 	f.backups = &stubBackups{parent: t.TempDir(), shops: []string{shop}}
 	c.Backups = f.backups
@@ -317,11 +336,12 @@ func (p page) wantRedirect(address string) page {
 	return p
 }
 
-// joins fails unless the answer to the use of a link leads to the account, or to the second step of the first run.
+// joins fails unless the answer to the use of a link leads to the first page of the account, to the account after a
+// recovery, or to the second step of the first run.
 func (p page) joins() {
 	p.t.Helper()
-	if p.header.Get("Location") != "/desk/"+shop+"/setup" {
-		p.wantRedirect("/desk/" + shop + "/account?done=joined")
+	if at := p.header.Get("Location"); at != "/desk/"+shop+"/setup" && at != "/desk/"+shop+"/account?done=joined" {
+		p.wantRedirect("/desk/" + shop + "?done=joined")
 	}
 }
 

@@ -62,3 +62,20 @@ func TestHealth_shows_invoices_that_cannot_be_read(t *testing.T) {
 		t.Error("the page has the identifier, with which the invoice can be read")
 	}
 }
+
+// The page of a demo shows as simulated what is simulated, and no network as a fault. A note of the examination is neither a
+// problem nor a passed check.
+func TestHealth_of_a_demo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.demo = true
+	f.networks = []readiness.Network{{Network: "base", Watched: true, Fault: "connection refused"}, {Network: "litecoin"}}
+	f.findings = []health.Finding{{Level: health.Note, About: "demo", Message: "its networks are simulated"}, {Level: health.OK, About: "storage", Message: "accepts writes"}}
+	b := f.owner()
+	b.send("/desk/shop/health/examine").wantRedirect("/desk/shop/health?done=examined")
+	got := b.get("/desk/shop/health").want(http.StatusOK, "Their networks and rates are simulated by this server.", "Network base Not used: the demo has no live payments.",
+		"Everything works.", "1 check passed", "demo its networks are simulated")
+	if faults := got.find("main .sh.bad, main .sh.warn"); faults.Length() != 0 || strings.Contains(got.text(), "connection refused") {
+		t.Errorf("%d symbols of faults: %s", faults.Length(), got.text())
+	}
+}

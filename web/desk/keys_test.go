@@ -31,6 +31,9 @@ func TestKeys_show_their_secret_once(t *testing.T) {
 	if len(all) != 1 || all[0].Label != "Web shop" || all[0].Mode != merchant.Test || !all[0].May(merchant.ScopeRead) || all[0].May(merchant.ScopeAdmin) {
 		t.Fatalf("stored keys %+v", all)
 	}
+	if answer.find(`button[data-copies="secret-0"], button[data-copies="secret-1"]`).Length() != 2 {
+		t.Error("the page has no buttons that copy the key and the secret")
+	}
 	if got := answer.find("#secret-0").Text() + " " + answer.find("#secret-1").Text(); got != all[0].Key+" "+all[0].Secret {
 		t.Errorf("the page shows %q, want the key and its secret", got)
 	}

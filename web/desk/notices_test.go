@@ -49,7 +49,7 @@ func TestNotices_are_shown_to_owners_until_dismissed(t *testing.T) {
 	}
 	page := maren.get("/desk/shop").want(http.StatusOK, "Audit log")
 	link, _ := page.find("#security li").Eq(3).Find("a").Attr("href")
-	maren.get(link).want(http.StatusOK, "wallet.added")
+	maren.get(link).want(http.StatusOK, "Wallet added: ")
 	newest := page.attribute("#security input[name=newest]", "value")
 
 	f.clock.Advance(time.Minute)

@@ -159,6 +159,51 @@ func TestNotifications_without_a_mail_server(t *testing.T) {
 	b.get(notifications).want(http.StatusOK, "E-mail waits, because the server has no mail server")
 	b.send(notifications+"/where", "email", "maren@nord.example").wantRedirect(notifications + "?done=notifications")
 	b.get(notifications).want(http.StatusOK, "maren@nord.example waits for its confirmation. Its link cannot be sent, because the server has no mail server.")
+	if text := b.get(notifications).text(); strings.Contains(text, "Send the link again") {
+		t.Errorf("the page offers to send the link: %s", text)
+	}
+	f.confirmEmail("Maren", "maren@nord.example")
+	if text := b.get(notifications).text(); strings.Contains(text, "Send a test message") {
+		t.Errorf("the page offers to send a message: %s", text)
+	}
+}
+
+// A seller gets no notifications. The account has no form for them, unless it has an address, which it can remove.
+func TestNotifications_of_a_seller(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	team := f.team()
+	b := team[account.Seller]
+	page := b.get(notifications).want(http.StatusOK, "Your role in this shop gets no notifications.")
+	if forms := page.find("main form, main h2"); forms.Length() != 1 {
+		t.Errorf("the page has the forms and headings %q", textOf(forms))
+	}
+	ownPage := strings.TrimSuffix(notifications, "/notifications")
+	if n := b.get(ownPage).find("#notifications").Length(); n != 0 {
+		t.Error("the account has a link to the notifications")
+	}
+	if n := team[account.Developer].get(ownPage).find("#notifications").Length(); n != 1 {
+		t.Error("the account of a developer has no link to the notifications")
+	}
+	f.confirmEmail("Account 1", "jonas@nord.example")
+	if page := b.get(notifications); page.find("#where #email").Length() != 1 || page.find("#when, #messages").Length() != 0 || b.get(ownPage).find("#notifications").Length() != 1 {
+		t.Errorf("the page does not have exactly the form of the address: %s", page.text())
+	}
+}
+
+// Only an account that may get messages about faults chooses whether they arrive in quiet hours.
+func TestNotifications_in_quiet_hours(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for role, b := range f.team() {
+		want := 1
+		if role == account.Bookkeeper || role == account.Seller {
+			want = 0
+		}
+		if got := b.get(notifications).find("input[name=broken_passes]").Length(); got != want {
+			t.Errorf("%s: %d boxes, want %d", role, got, want)
+		}
+	}
 }
 
 // A role offers only the kinds that it may see.

@@ -210,7 +210,7 @@ func TestPaymentSettings_of_another_shop(t *testing.T) {
 	f.must(err)
 	b := f.browser()
 	offer, response := b.ceremony("/desk/start/passkey/options", b.key.create, "token", link.Token, "name", "Jonas")
-	b.post("/desk/start/passkey", "token", link.Token, "name", "Jonas", "offer", offer, "credential", response).wantRedirect("/desk/other/account?done=joined")
+	b.post("/desk/start/passkey", "token", link.Token, "name", "Jonas", "offer", offer, "credential", response).wantRedirect("/desk/other?done=joined")
 	const address = "/desk/other/payment-settings"
 	fields := with(b.get(address).want(http.StatusOK, "Tolerance", "Storefront").entered(), "storefront", "on")
 	b.post(address, keepOnly(fields, "languages", "de", "en")...).wantRedirect(address + "?done=payment-settings")

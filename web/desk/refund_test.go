@@ -33,73 +33,73 @@ func (s *testSales) reload(inv *invoice.Invoice) *invoice.Invoice {
 
 // The manager refunds a late payment to the shopper's address: the case leaves Needs attention once the refund
 // was sent, and the audit log has each step.
-func TestRefund_closes_the_case_once_it_is_sent(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	f.owner()
-	b := f.as("Tove", account.Manager)
-	inv := f.testSales.lateSale("1047", "0.00099")
-	f.testSales.giveRefundAddress(inv)
-	at := "/desk/shop/payments/" + inv.ID
-	b.get(at).want(http.StatusOK, "Accept as paid…", "Prepare refund", "Decline refund…")
-	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1047: Late", "Accept as paid…")
-	before := len(f.actions())
-	ask := b.get(at+"/refund").want(http.StatusOK, "Refund 1047", "The shopper entered a refund address", "For 0.00099 BTC: "+shopperAddress, "0.00099 BTC, everything that is not refunded yet")
-	b.send(at+"/refund", append(ask.hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).wantRedirect(at + "/refund?done=refund-ready")
-	ready := b.get(at+"/refund?done=refund-ready").want(http.StatusOK, "The refund is ready to be paid.", "Ready, not sent yet", "Address on", "entered by the shopper",
-		"0.00099 BTC", "€79.20, at €80,000.00 for 1 BTC", "No other refund of this invoice", "Nothing can be refunded")
-	if n := ready.find("svg.qr path").Length(); n != 1 {
-		t.Errorf("the page has %d QR codes, want 1", n)
-	}
-	link := ready.find(`a[href^="bitcoin:"]`).AttrOr("href", "")
-	if link != "bitcoin:"+shopperAddress+"?amount=0.00099&label=Refund%201047" {
-		t.Errorf("the payment link is %q, want the address, the amount and the label of the refund", link)
-	}
-	r := f.testSales.reload(inv).Refunds[0]
-	send := at + "/refund/" + r.ID + "/sent"
-	form := ready.hidden(`form[action$="/sent"]`)
-	b.send(send, append(form, "tx-"+r.ID, "8f3c")...).want(http.StatusUnprocessableEntity, "This is no transaction ID of this network.", "Ready, not sent yet")
-	b.send(send, append(form, "tx-"+r.ID, strings.Repeat("8f", 32))...).wantRedirect(at + "/refund?done=refund-sent")
-	b.get(at+"/refund?done=refund-sent").want(http.StatusOK, "The refund was marked as sent.", "By Tove")
-	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "No payment waits for a decision.")
-	b.get(at).want(http.StatusOK, "Refund of 0.00099 BTC requested", "Refund of 0.00099 BTC prepared", "Refund of 0.00099 BTC sent")
-	b.get("/desk/shop/refunds?mode=test").want(http.StatusOK, "1047", "0.00099 BTC", "Sent")
-	if got := strings.Join(f.actions()[before:], ", "); got != "Tove: invoice.changed, Tove: invoice.changed" {
-		t.Errorf("the audit log has %q, want two changes of the invoice by Tove", got)
-	}
-	b.send(send, append(form, "tx-"+r.ID, strings.Repeat("8f", 32))...).want(http.StatusConflict, "The invoice changed after you opened the page.")
+func TestRefund_saves_an_address_or_names_its_fault(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		f.owner()
+		b := f.as("Tove", account.Manager)
+		inv := f.testSales.lateSale("1047", "0.00099")
+		f.testSales.giveRefundAddress(inv)
+		at := "/desk/shop/payments/" + inv.ID
+		b.get(at).want(http.StatusOK, "Accept as paid…", "Prepare refund", "Decline refund…")
+		b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1047: Late", "Accept as paid…")
+		before := len(f.actions())
+		ask := b.get(at+"/refund").want(http.StatusOK, "Refund 1047", "The shopper entered a refund address", "For 0.00099 BTC: "+shopperAddress, "0.00099 BTC, everything that is not refunded yet")
+		b.send(at+"/refund", append(ask.hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).wantRedirect(at + "/refund?done=refund-ready")
+		ready := b.get(at+"/refund?done=refund-ready").want(http.StatusOK, "The refund is ready to be paid.", "Ready, not sent yet", "Address on", "entered by the shopper",
+			"0.00099 BTC", "€79.20, at €80,000.00 for 1 BTC", "No other refund of this invoice", "Nothing can be refunded")
+		if n := ready.find("svg.qr path").Length(); n != 1 {
+			t.Errorf("the page has %d QR codes, want 1", n)
+		}
+		link := ready.find(`a[href^="bitcoin:"]`).AttrOr("href", "")
+		if link != "bitcoin:"+shopperAddress+"?amount=0.00099&label=Refund%201047" {
+			t.Errorf("the payment link is %q", link)
+		}
+		r := f.testSales.reload(inv).Refunds[0]
+		send := at + "/refund/" + r.ID + "/sent"
+		form := ready.hidden(`form[action$="/sent"]`)
+		b.send(send, append(form, "tx-"+r.ID, "8f3c")...).want(http.StatusUnprocessableEntity, "This is no transaction ID of this network.", "Ready, not sent yet")
+		b.send(send, append(form, "tx-"+r.ID, strings.Repeat("8f", 32))...).wantRedirect(at + "/refund?done=refund-sent")
+		b.get(at+"/refund?done=refund-sent").want(http.StatusOK, "The refund was marked as sent.", "By Tove")
+		b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "No payment waits for a decision.")
+		b.get(at).want(http.StatusOK, "Refund of 0.00099 BTC requested", "Refund of 0.00099 BTC prepared", "Refund of 0.00099 BTC sent")
+		b.get("/desk/shop/refunds?mode=test").want(http.StatusOK, "1047", "0.00099 BTC", "Sent")
+		if got := strings.Join(f.actions()[before:], ", "); got != "Tove: invoice.changed, Tove: invoice.changed" {
+			t.Errorf("the audit log has %q", got)
+		}
+		b.send(send, append(form, "tx-"+r.ID, strings.Repeat("8f", 32))...).want(http.StatusConflict, "The invoice changed after you opened the page.")
+	})
 }
 
 // An address that staff enters needs a confirmed sign-in, and the name is shown beside it.
 func TestRefund_to_an_address_that_staff_enters(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	b := f.ownerByPassword()
-	inv := f.testSales.lateSale("1047", "0.00099")
-	at := "/desk/shop/payments/" + inv.ID + "/refund"
-	f.clock.Advance(11 * time.Minute)
-	form := append(b.get(at).want(http.StatusOK, "Prepare a refund").hidden(`form[action$="/refund"]`), "amount", "part:BTC", "part", "0.0005", "address", staffAddress)
-	ask := b.send(at, form...).want(http.StatusForbidden, "Confirm it’s you")
-	if got := f.testSales.reload(inv).Refunds; len(got) != 0 {
-		t.Fatalf("prepared without a confirmation: %+v", got)
-	}
-	kept := ask.hidden(`form[action$="/desk/shop/confirm"]`)
-	var repeated []string
-	for i := 0; i < len(kept); i += 2 {
-		if !strings.HasPrefix(kept[i], "confirm-") {
-			repeated = append(repeated, kept[i], kept[i+1])
+	onBoth(t, func(t *testing.T, f *fixture) {
+		b := f.ownerByPassword()
+		inv := f.testSales.lateSale("1047", "0.00099")
+		at := "/desk/shop/payments/" + inv.ID + "/refund"
+		f.clock.Advance(11 * time.Minute)
+		form := append(b.get(at).want(http.StatusOK, "Prepare a refund").hidden(`form[action$="/refund"]`), "amount", "part:BTC", "part", "0.0005", "address", staffAddress)
+		ask := b.send(at, form...).want(http.StatusForbidden, "Confirm it’s you")
+		if got := f.testSales.reload(inv).Refunds; len(got) != 0 {
+			t.Fatalf("prepared without a confirmation: %+v", got)
 		}
-	}
-	answer := b.send("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", f.code("Maren"))...)
-	if answer.status != http.StatusTemporaryRedirect {
-		t.Fatalf("the confirmation answers %d: %s", answer.status, answer.text())
-	}
-	b.send(at, repeated...).wantRedirect(at + "?done=refund-ready")
-	b.get(at).want(http.StatusOK, "entered by Maren", "0.0005 BTC", "0.00049 BTC")
-	b.send(at, repeated...).want(http.StatusConflict, "The invoice changed after you opened the page.") // a double submit
-	if got := f.testSales.reload(inv).Refunds; len(got) != 1 {
-		t.Errorf("%d refunds after a double submit, want 1", len(got))
-	}
+		kept := ask.hidden(`form[action$="/desk/shop/confirm"]`)
+		var repeated []string
+		for i := 0; i < len(kept); i += 2 {
+			if !strings.HasPrefix(kept[i], "confirm-") {
+				repeated = append(repeated, kept[i], kept[i+1])
+			}
+		}
+		answer := b.send("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", f.code("Maren"))...)
+		if answer.status != http.StatusTemporaryRedirect {
+			t.Fatalf("the confirmation answers %d: %s", answer.status, answer.text())
+		}
+		b.send(at, repeated...).wantRedirect(at + "?done=refund-ready")
+		b.get(at).want(http.StatusOK, "entered by Maren", "0.0005 BTC", "0.00049 BTC")
+		b.send(at, repeated...).want(http.StatusConflict, "The invoice changed after you opened the page.") // a double submit
+		if got := f.testSales.reload(inv).Refunds; len(got) != 1 {
+			t.Errorf("%d refunds after a double submit, want 1", len(got))
+		}
+	})
 }
 
 func TestRefund_form_names_what_is_wrong(t *testing.T) {
@@ -147,175 +147,175 @@ func TestRefund_form_names_what_is_wrong(t *testing.T) {
 
 // A refund in euro is held for 24 hours, then renewed.
 func TestRefund_in_euro(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	b := f.owner()
-	inv := f.testSales.lateSale("1047", "0.00099")
-	f.testSales.giveRefundAddress(inv)
-	at := "/desk/shop/payments/" + inv.ID + "/refund"
-	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "fiat:BTC", "part", "40")...).wantRedirect(at + "?done=refund-ready")
-	b.get(at).want(http.StatusOK, "0.0005 BTC", "The rate is held until")
-	f.testSales.quote("BTC-EUR=100000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
-	for range 4 { // the session ends without a request for a while
-		f.clock.Advance(6*time.Hour + time.Minute)
-		b.get(at).want(http.StatusOK, "Refund 1047")
-	}
-	stale := b.get(at).want(http.StatusOK, "Renew the amount before you pay.", "Renew €40.00 at the current rate")
-	if n := stale.find(`a[href^="bitcoin:"], svg.qr`).Length(); n != 0 {
-		t.Error("the page of an amount that is not valid any more has a payment link")
-	}
-	id := f.testSales.reload(inv).Refunds[0].ID
-	b.send(at+"/"+id+"/renew", stale.hidden(`form[action$="/renew"]`)...).wantRedirect(at + "?done=refund-renewed")
-	renewed := b.get(at).want(http.StatusOK, "0.0004 BTC")
-	b.send(at+"/"+id+"/cancel", renewed.hidden(`form[action$="/cancel"]`)...).wantRedirect(at + "?done=refund-cancelled")
-	b.get(at).want(http.StatusOK, "Cancelled", "0.00099 BTC, everything that is not refunded yet")
+	onBoth(t, func(t *testing.T, f *fixture) {
+		b := f.owner()
+		inv := f.testSales.lateSale("1047", "0.00099")
+		f.testSales.giveRefundAddress(inv)
+		at := "/desk/shop/payments/" + inv.ID + "/refund"
+		b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "fiat:BTC", "part", "40")...).wantRedirect(at + "?done=refund-ready")
+		b.get(at).want(http.StatusOK, "0.0005 BTC", "The rate is held until")
+		f.testSales.quote("BTC-EUR=100000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
+		for range 4 { // the session ends without a request for a while
+			f.clock.Advance(6*time.Hour + time.Minute)
+			b.get(at).want(http.StatusOK, "Refund 1047")
+		}
+		stale := b.get(at).want(http.StatusOK, "Renew the amount before you pay.", "Renew €40.00 at the current rate")
+		if n := stale.find(`a[href^="bitcoin:"], svg.qr`).Length(); n != 0 {
+			t.Error("the page of an amount that is not valid any more has a payment link")
+		}
+		id := f.testSales.reload(inv).Refunds[0].ID
+		b.send(at+"/"+id+"/renew", stale.hidden(`form[action$="/renew"]`)...).wantRedirect(at + "?done=refund-renewed")
+		renewed := b.get(at).want(http.StatusOK, "0.0004 BTC")
+		b.send(at+"/"+id+"/cancel", renewed.hidden(`form[action$="/cancel"]`)...).wantRedirect(at + "?done=refund-cancelled")
+		b.get(at).want(http.StatusOK, "Cancelled", "0.00099 BTC, everything that is not refunded yet")
+	})
 }
 
 // Without an address the refund waits for the shopper.
 func TestRefund_asks_for_the_address(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	b := f.owner()
-	inv := f.testSales.lateSale("1047", "0.00099")
-	at := "/desk/shop/payments/" + inv.ID + "/refund"
-	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).wantRedirect(at + "?done=refund-asked")
-	b.get(at).want(http.StatusOK, "Waits for the shopper’s address", "/invoice/"+inv.ID)
-	f.testSales.giveRefundAddress(inv)
-	b.get(at).want(http.StatusOK, "Pay this from your wallet", "entered by the shopper")
+	onBoth(t, func(t *testing.T, f *fixture) {
+		b := f.owner()
+		inv := f.testSales.lateSale("1047", "0.00099")
+		at := "/desk/shop/payments/" + inv.ID + "/refund"
+		b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).wantRedirect(at + "?done=refund-asked")
+		b.get(at).want(http.StatusOK, "Waits for the shopper’s address", "/invoice/"+inv.ID)
+		f.testSales.giveRefundAddress(inv)
+		b.get(at).want(http.StatusOK, "Pay this from your wallet", "entered by the shopper")
+	})
 }
 
 // Two accounts that prepare a refund at once: one of them gets the new facts.
 func TestRefund_by_two_accounts_at_once(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	maren := f.owner()
-	tove := f.as("Tove", account.Manager)
-	inv := f.testSales.lateSale("1047", "0.00099")
-	f.testSales.giveRefundAddress(inv)
-	at := "/desk/shop/payments/" + inv.ID + "/refund"
-	var group sync.WaitGroup
-	statuses := make([]int, 2)
-	for i, b := range []*browser{maren, tove} {
-		form := append(b.get(at).hidden(`form[action$="/refund"]`), "form", b.formToken(), "amount", "received:BTC")
-		group.Go(func() { statuses[i] = b.post(at, form...).status })
-	}
-	group.Wait()
-	if statuses[0]+statuses[1] != http.StatusSeeOther+http.StatusConflict || len(f.testSales.reload(inv).Refunds) != 1 {
-		t.Errorf("answers %v, %d refunds", statuses, len(f.testSales.reload(inv).Refunds))
-	}
+	onBoth(t, func(t *testing.T, f *fixture) {
+		maren := f.owner()
+		tove := f.as("Tove", account.Manager)
+		inv := f.testSales.lateSale("1047", "0.00099")
+		f.testSales.giveRefundAddress(inv)
+		at := "/desk/shop/payments/" + inv.ID + "/refund"
+		var group sync.WaitGroup
+		statuses := make([]int, 2)
+		for i, b := range []*browser{maren, tove} {
+			form := append(b.get(at).hidden(`form[action$="/refund"]`), "form", b.formToken(), "amount", "received:BTC")
+			group.Go(func() { statuses[i] = b.post(at, form...).status })
+		}
+		group.Wait()
+		if statuses[0]+statuses[1] != http.StatusSeeOther+http.StatusConflict || len(f.testSales.reload(inv).Refunds) != 1 {
+			t.Errorf("answers %v, %d refunds", statuses, len(f.testSales.reload(inv).Refunds))
+		}
+	})
 }
 
 // A payment that left its network must not be paid back.
 func TestRefund_of_a_reorganised_payment(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	b := f.owner()
-	inv := f.testSales.lateSale("1047", "0.00099")
-	f.testSales.giveRefundAddress(inv)
-	at := "/desk/shop/payments/" + inv.ID + "/refund"
-	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).wantRedirect(at + "?done=refund-ready")
-	f.must(f.testSales.net.Reorganise(t.Context(), []string{f.testSales.reload(inv).Transfers[0].Tx}))
-	f.testSales.step()
-	page := b.get(at).want(http.StatusOK, "Do not pay: the refunds of this invoice are 0.00099 BTC more than what is received and confirmed.")
-	if n := page.find(`a[href^="bitcoin:"], svg.qr`).Length(); n != 0 {
-		t.Error("the page has a payment link")
-	}
+	onBoth(t, func(t *testing.T, f *fixture) {
+		b := f.owner()
+		inv := f.testSales.lateSale("1047", "0.00099")
+		f.testSales.giveRefundAddress(inv)
+		at := "/desk/shop/payments/" + inv.ID + "/refund"
+		b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).wantRedirect(at + "?done=refund-ready")
+		f.must(f.testSales.net.Reorganise(t.Context(), []string{f.testSales.reload(inv).Transfers[0].Tx}))
+		f.testSales.step()
+		page := b.get(at).want(http.StatusOK, "Do not pay: the refunds of this invoice are 0.00099 BTC more than what is received and confirmed.")
+		if n := page.find(`a[href^="bitcoin:"], svg.qr`).Length(); n != 0 {
+			t.Error("the page has a payment link")
+		}
+	})
 }
 
 func TestDecline_closes_the_case_with_its_reason(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	b := f.owner()
-	inv := f.testSales.lateSale("1047", "0.00099")
-	at := "/desk/shop/payments/" + inv.ID
-	b.get(at+"/decline").want(http.StatusConflict, "The invoice does not allow this now.")
-	f.testSales.giveRefundAddress(inv)
-	ask := b.get(at+"/decline").want(http.StatusOK, "Decline the refund of 1047?", "refund.declined is sent to your shop.", "Optional. Stored with the invoice and in the audit log.")
-	b.send(at+"/decline", "version", ask.version(), "reason", strings.Repeat("a", 501)).want(http.StatusUnprocessableEntity, "The reason has more than 500 bytes")
-	b.send(at+"/decline", "version", ask.version(), "reason", "the goods were not returned").wantRedirect(at + "?done=declined")
-	b.get(at+"?done=declined").want(http.StatusOK, "The refund was declined.", "Refund of 0.00099 BTC declined", "the goods were not returned")
-	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "No payment waits for a decision.")
-	b.get("/desk/shop/log").want(http.StatusOK, "the goods were not returned")
-	b.send(at+"/decline", "version", ask.version()).want(http.StatusConflict, "The invoice changed after you opened the page.")
+	onBoth(t, func(t *testing.T, f *fixture) {
+		b := f.owner()
+		inv := f.testSales.lateSale("1047", "0.00099")
+		at := "/desk/shop/payments/" + inv.ID
+		b.get(at+"/decline").want(http.StatusConflict, "The invoice does not allow this now.")
+		f.testSales.giveRefundAddress(inv)
+		ask := b.get(at+"/decline").want(http.StatusOK, "Decline the refund of 1047?", "refund.declined is sent to your shop.", "Optional. Stored with the invoice and in the audit log.")
+		b.send(at+"/decline", "version", ask.version(), "reason", strings.Repeat("a", 501)).want(http.StatusUnprocessableEntity, "The reason has more than 500 bytes")
+		b.send(at+"/decline", "version", ask.version(), "reason", "the goods were not returned").wantRedirect(at + "?done=declined")
+		b.get(at+"?done=declined").want(http.StatusOK, "The refund was declined.", "Refund of 0.00099 BTC declined", "the goods were not returned")
+		b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "No payment waits for a decision.")
+		b.get("/desk/shop/log").want(http.StatusOK, "the goods were not returned")
+		b.send(at+"/decline", "version", ask.version()).want(http.StatusConflict, "The invoice changed after you opened the page.")
+	})
 }
 
 func TestKeep_closes_an_overpaid_case_until_undone(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	b := f.owner()
-	inv := f.testSales.sell(shop, "1032", "80.00")
-	f.testSales.settle(inv, "0.0011")
-	at := "/desk/shop/payments/" + inv.ID
-	ask := b.get(at+"/keep").want(http.StatusOK, "Keep the surplus of €8.00?", "You can undo this for 30 days.")
-	b.send(at+"/keep", "version", ask.version(), "reason", "a tip").wantRedirect(at + "?done=kept")
-	b.get(at+"?done=kept").want(http.StatusOK, "You keep the surplus.", "Surplus of €8.00 kept", "a tip", "Undo keeping the surplus…")
-	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "No payment waits for a decision.")
-	undo := b.get(at+"/release").want(http.StatusOK, "Undo keeping the surplus of €8.00?")
-	b.send(at+"/release", "version", undo.version()).wantRedirect(at + "?done=released")
-	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1032: Overpaid", "Refund €8.00")
-	b.get(at+"/refund").want(http.StatusOK, "0.0001 BTC, the surplus")
-	f.testSales.giveRefundAddress(inv)
-	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1032: Refund requested", "Prepare refund")
-	b.get(at).want(http.StatusOK, "The shopper entered a refund address", "For 0.0001 BTC: "+shopperAddress, "Keep the surplus…", "Decline refund…")
-	b.get(at+"/release").want(http.StatusConflict, "The invoice does not allow this now.")
+	onBoth(t, func(t *testing.T, f *fixture) {
+		b := f.owner()
+		inv := f.testSales.sell(shop, "1032", "80.00")
+		f.testSales.settle(inv, "0.0011")
+		at := "/desk/shop/payments/" + inv.ID
+		ask := b.get(at+"/keep").want(http.StatusOK, "Keep the surplus of €8.00?", "You can undo this for 30 days.")
+		b.send(at+"/keep", "version", ask.version(), "reason", "a tip").wantRedirect(at + "?done=kept")
+		b.get(at+"?done=kept").want(http.StatusOK, "You keep the surplus.", "Surplus of €8.00 kept", "a tip", "Undo keeping the surplus…")
+		b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "No payment waits for a decision.")
+		undo := b.get(at+"/release").want(http.StatusOK, "Undo keeping the surplus of €8.00?")
+		b.send(at+"/release", "version", undo.version()).wantRedirect(at + "?done=released")
+		b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1032: Overpaid", "Refund €8.00")
+		b.get(at+"/refund").want(http.StatusOK, "0.0001 BTC, the surplus")
+		f.testSales.giveRefundAddress(inv)
+		b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1032: Refund requested", "Prepare refund")
+		b.get(at).want(http.StatusOK, "The shopper entered a refund address", "For 0.0001 BTC: "+shopperAddress, "Keep the surplus…", "Decline refund…")
+		b.get(at+"/release").want(http.StatusConflict, "The invoice does not allow this now.")
+	})
 }
 
 // The list of refunds has those of the shop only, by state.
 func TestRefunds_are_listed_by_shop_and_state(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	b := f.owner()
-	reader := f.as("Runa", account.Bookkeeper)
-	b.get("/desk/shop/refunds?mode=test").want(http.StatusOK, "There is no such refund.")
-	for _, merchant := range []string{shop, "other"} {
-		inv := f.testSales.sell(merchant, "of "+merchant, "80.00")
-		f.testSales.expire()
-		f.must(f.testSales.net.Confirm(t.Context(), []string{f.testSales.pay(inv, "0.001")}))
-		f.testSales.step()
-		f.testSales.giveRefundAddress(inv)
-	}
-	page := reader.get("/desk/shop/refunds?mode=test").want(http.StatusOK, "of shop", "0.001 BTC", "€80.00", "Requested", "By the shopper")
-	if at := page.find("tbody a").AttrOr("href", ""); strings.HasSuffix(at, "/refund") {
-		t.Errorf("the row leads a bookkeeper to %s", at)
-	} else {
-		reader.get(at).want(http.StatusOK, "of shop")
-	}
-	if n := page.find("tbody tr").Length(); n != 1 {
-		t.Errorf("the list has %d refunds, want 1", n)
-	}
-	reader.get("/desk/shop/refunds?mode=test&state=ready").want(http.StatusOK, "There is no such refund.")
-	reader.get("/desk/shop/refunds?mode=test&state=asked").want(http.StatusOK, "of shop")
-	reader.get("/desk/shop/refunds").want(http.StatusOK, "There is no such refund.")
+	onBoth(t, func(t *testing.T, f *fixture) {
+		b := f.owner()
+		reader := f.as("Runa", account.Bookkeeper)
+		b.get("/desk/shop/refunds?mode=test").want(http.StatusOK, "There is no such refund.")
+		for _, merchant := range []string{shop, "other"} {
+			inv := f.testSales.sell(merchant, "of "+merchant, "80.00")
+			f.testSales.expire()
+			f.must(f.testSales.net.Confirm(t.Context(), []string{f.testSales.pay(inv, "0.001")}))
+			f.testSales.step()
+			f.testSales.giveRefundAddress(inv)
+		}
+		page := reader.get("/desk/shop/refunds?mode=test").want(http.StatusOK, "of shop", "0.001 BTC", "€80.00", "Requested", "By the shopper")
+		if at := page.find("tbody a").AttrOr("href", ""); strings.HasSuffix(at, "/refund") {
+			t.Errorf("the row leads a bookkeeper to %s", at)
+		} else {
+			reader.get(at).want(http.StatusOK, "of shop")
+		}
+		if n := page.find("tbody tr").Length(); n != 1 {
+			t.Errorf("the list has %d refunds, want 1", n)
+		}
+		reader.get("/desk/shop/refunds?mode=test&state=ready").want(http.StatusOK, "There is no such refund.")
+		reader.get("/desk/shop/refunds?mode=test&state=asked").want(http.StatusOK, "of shop")
+		reader.get("/desk/shop/refunds").want(http.StatusOK, "There is no such refund.")
+	})
 }
 
 // The desk states which page the address came from, and shows a refund that waits since the shopper gave it.
 func TestRefund_of_an_address_that_the_shopper_gives_later(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	b := f.owner()
-	inv := f.testSales.sell(shop, "1047", "80.00")
-	f.must(f.testSales.net.Confirm(t.Context(), []string{f.testSales.pay(inv, "0.001")}))
-	f.testSales.step()
-	var made invoice.Refund
-	for _, amount := range []string{"0.0002", "0.0003"} {
-		_, r, err := f.testSales.CreateRefund(t.Context(), inv.ID, invoice.RefundDraft{
-			Kind: invoice.RefundPart, Asset: "BTC", Amount: money.MustParse(amount, money.BTC), By: "Tove",
-		})
+	onBoth(t, func(t *testing.T, f *fixture) {
+		b := f.owner()
+		inv := f.testSales.sell(shop, "1047", "80.00")
+		f.must(f.testSales.net.Confirm(t.Context(), []string{f.testSales.pay(inv, "0.001")}))
+		f.testSales.step()
+		var made invoice.Refund
+		for _, amount := range []string{"0.0002", "0.0003"} {
+			_, r, err := f.testSales.CreateRefund(t.Context(), inv.ID, invoice.RefundDraft{
+				Kind: invoice.RefundPart, Asset: "BTC", Amount: money.MustParse(amount, money.BTC), By: "Tove",
+			})
+			f.must(err)
+			made = r
+		}
+		b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "No payment waits for a decision.")
+		_, err := f.testSales.SetRefundAddress(t.Context(), inv.ID, "key_page", "BTC", shopperAddress)
 		f.must(err)
-		made = r
-	}
-	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "No payment waits for a decision.")
-	_, err := f.testSales.SetRefundAddress(t.Context(), inv.ID, "key_page", "BTC", shopperAddress)
-	f.must(err)
-	at := "/desk/shop/payments/" + inv.ID
-	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1047: Refund requested", "Open refund")
-	b.get(at).want(http.StatusOK, "The shopper entered a refund address", "For 0.0002 BTC, 0.0003 BTC: "+shopperAddress,
-		shopperAddress+", entered by the shopper on a page of the API key key_page")
-	page := b.get(at+"/refund").want(http.StatusOK, "entered by the shopper on a page of the API key key_page")
-	first := f.testSales.reload(inv).Refunds[0]
-	tx := strings.Repeat("8f", 32)
-	b.send(at+"/refund/"+first.ID+"/sent", append(page.hidden(`form[action$="`+first.ID+`/sent"]`), "tx-"+first.ID, tx)...).wantRedirect(at + "/refund?done=refund-sent")
-	page = b.get(at + "/refund")
-	b.send(at+"/refund/"+made.ID+"/sent", append(page.hidden(`form[action$="`+made.ID+`/sent"]`), "tx-"+made.ID, tx)...).
-		want(http.StatusUnprocessableEntity, "This transaction belongs to another refund to the same address.")
+		at := "/desk/shop/payments/" + inv.ID
+		b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1047: Refund requested", "Open refund")
+		b.get(at).want(http.StatusOK, "The shopper entered a refund address", "For 0.0002 BTC, 0.0003 BTC: "+shopperAddress,
+			shopperAddress+", entered by the shopper on a page of the API key key_page")
+		page := b.get(at+"/refund").want(http.StatusOK, "entered by the shopper on a page of the API key key_page")
+		first := f.testSales.reload(inv).Refunds[0]
+		tx := strings.Repeat("8f", 32)
+		b.send(at+"/refund/"+first.ID+"/sent", append(page.hidden(`form[action$="`+first.ID+`/sent"]`), "tx-"+first.ID, tx)...).wantRedirect(at + "/refund?done=refund-sent")
+		page = b.get(at + "/refund")
+		b.send(at+"/refund/"+made.ID+"/sent", append(page.hidden(`form[action$="`+made.ID+`/sent"]`), "tx-"+made.ID, tx)...).
+			want(http.StatusUnprocessableEntity, "This transaction belongs to another refund to the same address.")
+	})
 }

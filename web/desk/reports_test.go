@@ -96,7 +96,7 @@ func TestReports_show_totals_per_period_and_grouping(t *testing.T) {
 	b.get(at+"&period=2026-05-17").want(http.StatusOK, "17 May 2026 By the day of payment. Compared to 16 May 2026.")
 }
 
-// A report by product, terminal or API key shows the merchant's name of a source beside its identifier.
+// A report by product, terminal or API key shows the merchant's name of a source beside its slug or identifier.
 func TestReports_names_sources(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -109,15 +109,15 @@ func TestReports_names_sources(t *testing.T) {
 	soap := f.addProduct("soap", "Olive soap", "80.00")
 	for _, tt := range []struct {
 		by, name, detail string
-		origin           invoice.OriginKind
+		origin           invoice.Origin
 	}{
-		{"key", "Web shop", key.ID, invoice.FromAPI},
-		{"terminal", "Bar", bar.ID, invoice.FromTerminal},
-		{"product", "Olive soap", soap.Slug, invoice.FromProduct},
+		{"key", "Web shop", key.Key[:8] + "…", invoice.Origin{Kind: invoice.FromAPI, ID: key.ID}},
+		{"terminal", "Bar", bar.ID, invoice.Origin{Kind: invoice.FromTerminal, ID: bar.ID}},
+		{"product", "Olive soap", soap.Slug, invoice.Origin{Kind: invoice.FromProduct, ID: soap.Slug}},
 	} {
 		f.clock.Advance(time.Second)
 		inv, err := f.testSales.Create(t.Context(), invoice.CreateRequest{
-			MerchantID: shop, Mode: invoice.Test, Wallets: f.testSales.wallets, ExpiresIn: 15 * time.Minute, Origin: invoice.Origin{Kind: tt.origin, ID: tt.detail},
+			MerchantID: shop, Mode: invoice.Test, Wallets: f.testSales.wallets, ExpiresIn: 15 * time.Minute, Origin: tt.origin,
 			Terms: invoice.Terms{Price: money.MustParse("80.00", money.EUR), Rules: invoice.DefaultRules(money.EUR)},
 		})
 		f.must(err)

@@ -38,7 +38,7 @@ func TestRetention_needs_a_confirmation_for_a_shorter_period(t *testing.T) {
 	if got := f.choices(); len(got) != 0 {
 		t.Errorf("the choices are %q, want none", got)
 	}
-	b.get("/desk/shop/log").want(http.StatusOK, "personal_data_months: 24")
+	b.get("/desk/shop/log").want(http.StatusOK, "personal data months: 7 → 24")
 }
 
 // The page of an invoice states what was removed, and still takes notes.
@@ -73,7 +73,7 @@ func TestPayment_without_personal_data(t *testing.T) {
 			t.Errorf("the page has %q: %s", gone, page.text())
 		}
 	}
-	b.get("/desk/shop/log").want(http.StatusOK, "personal_data.removed")
+	b.get("/desk/shop/log").want(http.StatusOK, "Personal data removed: shop")
 	b.send(at+"/notes", "note", "Asked again").wantRedirect(at + "?done=note-added")
 	b.get(at).want(http.StatusOK, "Asked again")
 }

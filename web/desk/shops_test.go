@@ -50,16 +50,33 @@ func TestLog_leaves_out_changes_of_other_shops(t *testing.T) {
 	} {
 		f.must(f.storage.Record(t.Context(), c))
 	}
-	page := b.get("/desk/shop/log").want(http.StatusOK, "print: product.changed system name: <b>, note: no →, price: 38 → 40")
-	if text := page.text(); strings.Contains(text, "secret product") || !strings.Contains(text, "backup.created") || !strings.Contains(text, "Maren: account.created Maren role in shop: owner") {
-		t.Errorf("the page has a change of another shop, or lacks one of the server or of the account: %q", text)
+	page := b.get("/desk/shop/log").want(http.StatusOK, "Product changed: print system name: <b>, note: no →, price: 38 → 40")
+	if text := page.text(); strings.Contains(text, "secret product") || !strings.Contains(text, "Backup created") || !strings.Contains(text, "Account created: Maren Maren role in shop: owner") {
+		t.Errorf("the page is %q", text)
 	}
 	for range 60 {
 		f.must(f.storage.Record(t.Context(), audit.Change{Action: "backup.created"}))
 	}
 	older := b.get("/desk/shop/log").find(".pager a").AttrOr("href", "")
-	b.get(older).want(http.StatusOK, "print: product.changed")
-	b.get("/desk/shop/log?below=nothing").want(http.StatusOK, "backup.created")
+	b.get(older).want(http.StatusOK, "Product changed: print")
+	b.get("/desk/shop/log?below=nothing").want(http.StatusOK, "Backup created")
+}
+
+// The log says what was done in words, without the internal names of actions and fields.
+func TestLog_words(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	for action, want := range map[string]string{
+		"endpoint.retried": "Webhook retried", "key.created": "API key created", "exchange_account.changed": "Exchange account changed", "case.snooze_ended": "Payment snooze ended",
+		"sign_in.disabled": "Sign-in with a password disabled", "account.passkey_added": "Passkey added", "account.invitation_withdrawn": "Invitation withdrawn", "session.stepped_up": "Sign-in confirmed",
+		"notifications.link_requested": "Notifications link requested", "link.restored": "Checkout link restored", "desk.link_created": "First-run link created",
+	} {
+		f.must(f.storage.Record(t.Context(), audit.Change{Action: action, Subject: "x", After: audit.Fields{"next_key": "1"}}))
+		if got := textOf(b.get("/desk/shop/log").find(".rows tbody tr").First().Find("th, .a5")); got != want+": x next key: 1" {
+			t.Errorf("%s: the row is %q, want %q", action, got, want)
+		}
+	}
 }
 
 // Below a base path, every address has it.
@@ -119,7 +136,7 @@ func TestShop_is_renamed_and_created(t *testing.T) {
 		t.Errorf("%d links to the new shop, want 2", n)
 	}
 	b.get("/desk/m_cafe-ost/accounts").want(http.StatusOK, "Maren")
-	b.get("/desk/m_cafe-ost/log").want(http.StatusOK, "shop.created Maren", "owner: Maren")
+	b.get("/desk/m_cafe-ost/log").want(http.StatusOK, "Shop created: m_cafe-ost Maren", "owner: Maren")
 	b.get("/desk/m_cafe-ost/products").want(http.StatusOK, "Products")
 	if found := b.get("/desk/m_cafe-ost/shop").find(`a[href$="/s/m_cafe-ost"]`).Length(); found != 1 {
 		t.Errorf("%d links to the storefront of the new shop, want 1", found)

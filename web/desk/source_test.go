@@ -91,3 +91,51 @@ func TestSold_counts_paid_invoices_of_the_month(t *testing.T) {
 	b.get("/desk/shop/links?mode=test").want(http.StatusOK, "/pay/prints Filter coffee Active 1 €80.00 €3.50")
 	b.get("/desk/shop/terminals?mode=test").want(http.StatusOK, "Bar EUR · created 27 Nov, 12:00 · 1 payment in Dec, €80.00")
 }
+
+// An invoice and its refund name the API key that made them by its label, or by its first characters, and a terminal by its
+// name.
+func TestPayment_names_its_actors(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	labelled, err := f.merchants.CreateKey(t.Context(), shop, merchant.Test, []merchant.Scope{merchant.ScopeAdmin}, "Web shop")
+	f.must(err)
+	bare, err := f.merchants.CreateKey(t.Context(), shop, merchant.Test, []merchant.Scope{merchant.ScopeLink}, "")
+	f.must(err)
+	bar, err := f.terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
+	f.must(err)
+	for _, tt := range []struct {
+		origin invoice.Origin
+		want   string
+	}{
+		{invoice.Origin{Kind: invoice.FromAPI, ID: labelled.ID}, "API key Web shop"},
+		{invoice.Origin{Kind: invoice.FromSignedLink, ID: bare.ID}, "Signed link " + bare.Key[:8] + "…"},
+		{invoice.Origin{Kind: invoice.FromTerminal, ID: bar.ID}, "Terminal Bar"},
+	} {
+		inv := f.testSales.sellFrom(tt.origin, shop, "1", "80.00")
+		if page := b.get("/desk/shop/payments/"+inv.ID).want(http.StatusOK, tt.want); strings.Contains(page.text(), tt.origin.ID) {
+			t.Errorf("the page has the identifier %s: %s", tt.origin.ID, page.text())
+		}
+		list := b.get("/desk/shop/payments?mode=test&source=" + string(tt.origin.Kind) + ":" + tt.origin.ID)
+		if got := textOf(list.find(`.filter option[selected][value*=":"]`)); got != tt.want {
+			t.Errorf("the filter is %q, want %q", got, tt.want)
+		}
+	}
+	inv := f.testSales.sell(shop, "1047", "80.00")
+	f.must(f.testSales.net.Confirm(t.Context(), []string{f.testSales.pay(inv, "0.001")}))
+	f.testSales.step()
+	_, _, err = f.testSales.CreateRefund(t.Context(), inv.ID, invoice.RefundDraft{
+		Kind: invoice.RefundPart, Asset: "BTC", Amount: money.MustParse("0.0002", money.BTC), By: labelled.ID,
+	})
+	f.must(err)
+	_, err = f.testSales.SetRefundAddress(t.Context(), inv.ID, labelled.ID, "BTC", shopperAddress)
+	f.must(err)
+	at := "/desk/shop/payments/" + inv.ID
+	for path, want := range map[string]string{
+		at: "By API key Web shop.", at + "/refund": "entered by the shopper on a page of the API key Web shop", "/desk/shop/refunds?mode=test": "By API key Web shop.",
+	} {
+		if page := b.get(path).want(http.StatusOK, want); strings.Contains(page.text(), labelled.ID) {
+			t.Errorf("%s has the identifier of the key: %s", path, page.text())
+		}
+	}
+}

@@ -42,7 +42,10 @@ func TestFirst_run_link_ends_with_the_new_account(t *testing.T) {
 		t.Error("the page with a wrong code does not show the QR code and the recovery codes again")
 	}
 	b.post("/desk/start/code", append(fields, "code", f.code("Maren"))...).wantRedirect("/desk/shop/setup")
-	b.get("/desk/shop/account?done=joined").want(http.StatusOK, "Your account is ready.")
+	if skip := b.get("/desk/shop/setup").find("main .end a").AttrOr("href", ""); skip != "/desk/shop?done=joined" {
+		t.Errorf("the link that skips the step leads to %q", skip)
+	}
+	b.get("/desk/shop?done=joined").want(http.StatusOK, "Overview", "Your account is ready.")
 	b.get("/desk").wantRedirect("/desk/shop")
 	other := f.browser()
 	other.post("/desk/start", "token", link.Token).want(http.StatusUnprocessableEntity, "This link was used")
@@ -57,6 +60,9 @@ func TestInvitation_works_once_unless_withdrawn(t *testing.T) {
 	owner := f.owner()
 	made := owner.send("/desk/shop/accounts/invite", "role", "seller").want(http.StatusOK, "Send this link to the new Seller")
 	link := made.find("#link").Text()
+	if made.find(`button[data-copies="link"]`).Length() != 1 {
+		t.Error("the page has no button that copies the link")
+	}
 	if !strings.HasPrefix(link, site+"/desk/start#") {
 		t.Fatalf("the link is %q, want it to begin with %s/desk/start#", link, site)
 	}

@@ -161,7 +161,48 @@ func TestWallets_of_a_demo(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.demo = true
-	f.owner().send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0).want(http.StatusConflict, "demo shop")
+	owner := f.owner()
+	if page := owner.get("/desk/shop/wallets").want(http.StatusOK, "This is the demo, which accepts test payments only."); page.find(`main a[href*="/wallets/add"]`).Length() != 0 {
+		t.Error("the page leads to a form that cannot succeed")
+	}
+	owner.get("/desk/shop/wallets/add?asset=BTC").wantRedirect("/desk/shop/wallets")
+	for _, path := range []string{"add", "confirm"} {
+		refused := owner.send("/desk/shop/wallets/"+path, "asset", "BTC", "key", zpub84, "address", zpub84at0).want(http.StatusConflict, "This is the demo")
+		if refused.find("#key").Length() != 0 {
+			t.Errorf("the answer to %s has the form", path)
+		}
+	}
+	if steps := textOf(owner.get("/desk/shop").find("main .todo")); strings.Contains(steps, "live") || !strings.Contains(steps, "Your own shop This is the demo") {
+		t.Errorf("the first steps are %q", steps)
+	}
+}
+
+// A demo creates keys and webhooks for test payments only: a live key would make it a real shop.
+func TestKeys_of_a_demo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.demo = true
+	owner := f.owner()
+	for path, fields := range map[string][]string{
+		"/desk/shop/keys":     {"label", "Web shop", "scope", "create"},
+		"/desk/shop/webhooks": {"url", "https://shop.example/hook"},
+	} {
+		page := owner.get(path).want(http.StatusOK, "This is the demo, which accepts test payments only.")
+		if modes := textOf(page.find("#mode option")); modes != "Test" {
+			t.Errorf("%s offers the modes %q", path, modes)
+		}
+		for _, mode := range []string{"live", ""} {
+			refused := owner.send(path, append(fields, "mode", mode)...).want(http.StatusConflict, "This is the demo, which accepts test payments only.")
+			if refused.find("#mode-error").Length() != 1 {
+				t.Errorf("%s: the refusal is not at the field", path)
+			}
+		}
+		owner.send(path, append(fields, "mode", "test")...).want(http.StatusOK, "secret")
+	}
+	keys, err := f.merchants.Keys(t.Context(), shop)
+	if err != nil || len(keys) != 1 || keys[0].Mode != merchant.Test {
+		t.Errorf("the keys are %+v, error %v", keys, err)
+	}
 }
 
 // A manager sees the wallets and cannot change them. The page for an owner whose sign-in is old keeps the entered key.

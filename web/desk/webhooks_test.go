@@ -305,6 +305,14 @@ func TestPayment_lists_its_deliveries_and_sends_them_again(t *testing.T) {
 	if n := reader.get(at).want(http.StatusOK, "Status 503").find(`form[action$="/resend"]`).Length(); n != 0 {
 		t.Errorf("the page of a bookkeeper has %d forms that the desk refuses", n)
 	}
+	f.testSales.pay(inv, "0.001")
+	f.testSales.step()
+	const waits = "Waits for the earlier event invoice.created of the invoice. Its next attempt is at 12:01."
+	paid := b.get(at).want(http.StatusOK, waits)
+	later := paid.find(`input[name=event]`).First().AttrOr("value", "")
+	developer := f.as("Emil", account.Developer)
+	developer.get("/desk/shop/webhooks/"+e.ID+"/deliveries/"+later).want(http.StatusOK, waits)
+	developer.get("/desk/shop/webhooks/"+e.ID).want(http.StatusOK, "after invoice.created, not before 12:01")
 	before := len(f.actions())
 	for _, refused := range [][3]string{
 		{other.ID, e.ID, event}, {inv.ID, live.ID, event}, {inv.ID, f.webhook("other").ID, event}, {inv.ID, e.ID, "evt_unknown"}, {inv.ID, e.ID, "evt_\x00\xff"}, {inv.ID, "", ""},

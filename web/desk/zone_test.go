@@ -110,17 +110,20 @@ func TestZone_is_chosen_in_the_settings(t *testing.T) {
 	if got := page.find("#time_zone option[selected]").AttrOr("value", ""); got != "Asia/Katmandu" {
 		t.Errorf("the zone is %q, want Asia/Katmandu", got)
 	}
-	b.get("/desk/shop/log").want(http.StatusOK, "time_zone: Asia/Katmandu")
+	b.get("/desk/shop/log").want(http.StatusOK, "time zone: Asia/Katmandu")
 	b.post("/desk/shop/payment-settings", with(form, "time_zone", "Europe/Berlin")...).want(http.StatusConflict, "Asia/Katmandu")
 }
 
-// The second step of the first run asks for the name and the time zone of the shop.
+// The second step of the first run asks for the name, the currency and the time zone of the shop, and leads to the overview.
 func TestSetup_asks_for_name_and_time_zone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
 	const at = "/desk/shop/setup"
-	page := b.get(at).want(http.StatusOK, "Your shop", "Time zone of the books")
+	page := b.get(at).want(http.StatusOK, "Your shop", "Currency", "Time zone of the books")
+	if got := textOf(page.find("#currency option")); got != "EUR USD" || page.find("#currency option[selected]").Text() != "EUR" {
+		t.Errorf("the currencies are %q, with %q chosen", got, page.find("#currency option[selected]").Text())
+	}
 	if _, browser := page.find("#time_zone").Attr("data-zone"); !browser {
 		t.Error("the list does not begin with the zone of the browser")
 	}
@@ -128,10 +131,20 @@ func TestSetup_asks_for_name_and_time_zone(t *testing.T) {
 	if name := page.find("#name").AttrOr("value", ""); name != "Atelier Süd" || f.shopName() != "Atelier Nord" {
 		t.Errorf("the form has the name %q, and the shop %q", name, f.shopName())
 	}
-	b.send(at, "seen", "Atelier Nord", "name", "", "time_zone", "Europe/Berlin").want(http.StatusUnprocessableEntity, "must not be empty")
-	b.send(at, "seen", "Atelier", "name", "Atelier Süd", "time_zone", "Europe/Berlin").want(http.StatusConflict, "Atelier Nord")
-	b.send(at, "seen", "Atelier Nord", "name", "Atelier Süd", "time_zone", "Europe/Berlin").wantRedirect("/desk/shop/account?done=joined")
-	b.get("/desk/shop/account?done=joined").want(http.StatusOK, "Atelier Süd", "Times are in Europe/Berlin (CET, UTC+01:00).")
+	page = b.send(at, "seen", "Atelier Nord", "name", "Atelier Süd", "currency", "CHF", "time_zone", "Europe/Berlin").
+		want(http.StatusUnprocessableEntity, "Currency must be EUR or USD; the setting CHEQUER_FIAT adds CHF")
+	if faults := page.find("#currency-error, #time_zone-error"); faults.Length() != 1 || faults.AttrOr("id", "") != "currency-error" || f.shopName() != "Atelier Nord" {
+		t.Errorf("%d faults, the first at %q; the shop is %q", faults.Length(), faults.AttrOr("id", ""), f.shopName())
+	}
+	b.send(at, "seen", "Atelier Nord", "name", "", "currency", "USD", "time_zone", "Europe/Berlin").want(http.StatusUnprocessableEntity, "must not be empty")
+	b.send(at, "seen", "Atelier", "name", "Atelier Süd", "currency", "USD", "time_zone", "Europe/Berlin").want(http.StatusConflict, "Atelier Nord")
+	b.send(at, "seen", "Atelier Nord", "name", "Atelier Süd", "currency", "USD", "time_zone", "Europe/Berlin").wantRedirect("/desk/shop?done=joined")
+	b.get("/desk/shop?done=joined").want(http.StatusOK, "Overview", "Your account is ready.", "Atelier Süd", "Times are in Europe/Berlin (CET, UTC+01:00).")
+	for _, path := range []string{"/desk/shop/products/new", "/desk/shop/links/new", "/desk/shop/terminals/new"} {
+		if got := b.get(path).find("#fiat_currency option[selected]").Text(); got != "USD" {
+			t.Errorf("%s begins with the currency %q, want USD", path, got)
+		}
+	}
 	if _, browser := b.get(at).find("#time_zone").Attr("data-zone"); browser {
 		t.Error("the list begins with the zone of the browser, though one was chosen")
 	}

@@ -62,17 +62,21 @@ func (v *page) askToConnect() error {
 // showConnect shows the page that asks whether the plug-in may have a key. Its form has a number that allows one key, with
 // a proof of the request that the page shows.
 func (v *page) showConnect(status int, r pluginRequest, problem string) error {
+	mode, err := v.modeChoice(merchant.Live, nil)
+	if err != nil {
+		return err
+	}
 	number := rand.Text()
 	page := desk.Connect{
 		BareFrame: v.BareFrame(v.Text("desk.connect")), Problem: problem, Intro: v.connectIntro(r), Receive: v.Text("desk.connect.shown"),
-		Action: v.Below(connectPath) + "?" + r.query, Cancel: v.cancelLink(), Mode: v.modeChoice(merchant.Live), Can: v.scopeTexts(r.scopes),
+		Action: v.Below(connectPath) + "?" + r.query, Cancel: v.cancelLink(), Mode: mode, Can: v.scopeTexts(r.scopes),
 		Hidden: []desk.Hidden{{Name: "number", Value: number}, {Name: "proof", Value: v.Seal(v.consent(r, number))}},
 		Facts:  []desk.Fact{{Name: v.Text("desk.connect.shop"), Value: v.Shop.Name}},
 	}
 	if r.redirect != nil {
 		page.Receive, page.Host, page.Address = v.Text("desk.connect.sent"), r.redirect.Host, r.redirect.String()
 	}
-	page.Mode.Hint = v.Text("desk.connect.mode")
+	page.Mode.Hint = cmp.Or(page.Mode.Hint, v.Text("desk.connect.mode"))
 	for _, id := range []string{"desk.connect.never.spends", "desk.connect.never.settles", "desk.connect.never.changes"} {
 		page.Cannot = append(page.Cannot, v.Text(id))
 	}
@@ -137,6 +141,11 @@ func (v *page) connect() error {
 	if !v.IsSealed(v.consent(r, number), v.FormValue("proof")) {
 		return v.showConnect(http.StatusConflict, r, v.Text("desk.connect.changed"))
 	}
+	if err := v.checkMode(v.chosenMode()); errors.Is(err, errDemoMode) {
+		return v.showConnect(http.StatusConflict, r, v.Text("desk.keys.demo"))
+	} else if err != nil {
+		return err
+	}
 	k, token, err := v.Merchants.CreatePluginKey(v.Request().Context(), v.Shop.ID, merchant.PluginKey{
 		Plugin: r.plugin, Mode: v.chosenMode(), Scopes: r.scopes, Label: v.connectLabel(r), Request: v.Shop.ID + " " + number,
 	})
@@ -165,8 +174,8 @@ func (v *page) connectLabel(r pluginRequest) string {
 // showToken shows a new key that no shop receives.
 func (v *page) showToken(k merchant.Key, token string) error {
 	return v.showSecret(desk.Secret{
-		Heading: v.Text("desk.key.created", "Name", keyName(k)), Intro: v.Text("desk.connect.copy"),
-		Values: []desk.Fact{{Name: v.Text("desk.key"), Value: token}, {Name: v.Text("desk.key.store"), Value: k.StoreID()}},
+		Heading: v.Text("desk.key.created", "Name", visit.KeyName(k)), Intro: v.Text("desk.connect.copy"),
+		Values: []desk.SecretValue{{Name: v.Text("desk.key"), Value: token}, {Name: v.Text("desk.key.store"), Value: k.StoreID()}},
 		Done:   views.Link{Text: v.Text("desk.keys"), URL: v.Below(visit.KeysPath)},
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"chequer/internal/account"
 	"chequer/internal/merchant"
@@ -35,9 +36,12 @@ func (v *page) showKeys(status int, form keyForm, problem error) error {
 		return err
 	}
 	page := desk.Keys{
-		Frame: f, Tabs: v.tabs(visit.KeysPath), Action: v.Below(visit.KeysPath), Mode: v.modeChoice(form.mode), Scopes: v.scopeChecks(form.scopes, problem),
+		Frame: f, Tabs: v.tabs(visit.KeysPath), Action: v.Below(visit.KeysPath), Scopes: v.scopeChecks(form.scopes, problem),
 		Label:  v.TextField("label", "desk.key.label", "desk.key.label.hint", form.label),
 		Manual: views.Link{Text: v.Text("desk.keys.plugins.link"), URL: v.Address("/docs/plugins")},
+	}
+	if page.Mode, err = v.modeChoice(form.mode, problem); err != nil {
+		return err
 	}
 	page.Label.Error = v.fieldText("desk.field.label", fieldFault(problem, "label"))
 	slices.SortStableFunc(all, func(a, b merchant.Key) int { // active keys before revoked keys, each newest first
@@ -64,17 +68,9 @@ func (v *page) fieldText(id, fault string) string {
 	return v.Text(id, "Fault", fault)
 }
 
-// keyName returns the label of a key, or its first characters if it has none.
-func keyName(k merchant.Key) string {
-	if k.Label != "" {
-		return k.Label
-	}
-	return k.Key[:min(8, len(k.Key))] + "…"
-}
-
 func (v *page) keyRow(k merchant.Key) desk.KeyRow {
 	row := desk.KeyRow{
-		Name: keyName(k), URL: v.Below(visit.KeysPath + "/" + k.Key), Key: k.Key, Test: k.Mode == merchant.Test, Plugin: k.IsPlugin(),
+		Name: visit.KeyName(k), URL: v.Below(visit.KeysPath + "/" + k.Key), Key: k.Key, Test: k.Mode == merchant.Test, Plugin: k.IsPlugin(),
 		Used: v.Ago(k.UsedAt), Created: v.Clock(k.CreatedAt), Revoked: !k.RevokedAt.IsZero(),
 	}
 	for _, s := range k.Scopes {
@@ -120,6 +116,12 @@ func (v *page) createKey() error {
 	if slices.Contains(scopes, merchant.ScopeAdmin) && !v.grantsAdmin() {
 		return v.showKeys(http.StatusUnprocessableEntity, form, &merchant.FieldError{Field: "scopes", Fault: v.Text("desk.key.scopes.admin")})
 	}
+	switch err := v.checkMode(form.mode); {
+	case errors.Is(err, errDemoMode):
+		return v.showKeys(http.StatusConflict, form, err)
+	case err != nil:
+		return err
+	}
 	k, err := v.Merchants.CreateKey(v.Request().Context(), v.Shop.ID, form.mode, scopes, form.label)
 	if _, isField := errors.AsType[*merchant.FieldError](err); isField {
 		return v.showKeys(http.StatusUnprocessableEntity, form, err)
@@ -128,8 +130,8 @@ func (v *page) createKey() error {
 		return err
 	}
 	return v.showSecret(desk.Secret{
-		Heading: v.Text("desk.key.created", "Name", keyName(k)), Intro: v.Text("desk.key.created.text"),
-		Values: []desk.Fact{{Name: v.Text("desk.key"), Value: k.Key}, {Name: v.Text("desk.secret"), Value: k.Secret}},
+		Heading: v.Text("desk.key.created", "Name", visit.KeyName(k)), Intro: v.Text("desk.key.created.text"),
+		Values: []desk.SecretValue{{Name: v.Text("desk.key"), Value: k.Key}, {Name: v.Text("desk.secret"), Value: k.Secret}},
 		Done:   views.Link{Text: v.Text("desk.keys"), URL: v.Below(visit.KeysPath)},
 	})
 }
@@ -138,6 +140,9 @@ func (v *page) createKey() error {
 func (v *page) showSecret(s desk.Secret) (err error) {
 	if s.Frame, err = v.Frame(s.Heading, visit.KeysPath); err != nil {
 		return err
+	}
+	for i := range s.Values {
+		s.Values[i].Copy = v.CopyButton("secret-" + strconv.Itoa(i))
 	}
 	return v.Show(http.StatusOK, desk.SecretPage(s))
 }
@@ -165,7 +170,7 @@ func (v *page) key() error {
 }
 
 func (v *page) showKey(status int, k merchant.Key, problem string) error {
-	f, err := v.Frame(keyName(k), visit.KeysPath)
+	f, err := v.Frame(visit.KeyName(k), visit.KeysPath)
 	if err != nil {
 		return err
 	}
@@ -182,7 +187,7 @@ func (v *page) showKey(status int, k merchant.Key, problem string) error {
 	}
 	if k.RevokedAt.IsZero() {
 		page.Revoke = v.Below(visit.KeysPath + "/" + k.Key + "/revoke")
-		page.Ask = v.Text("desk.key.revoke.heading", "Name", keyName(k))
+		page.Ask = v.Text("desk.key.revoke.heading", "Name", visit.KeyName(k))
 		page.Results = []desk.Result{{Shape: "warn", Text: v.Text("desk.key.revoke.calls")}}
 		if !k.UsedAt.IsZero() {
 			page.Results = append(page.Results, desk.Result{Shape: "warn", Text: v.Text("desk.key.revoke.used", "Time", v.Ago(k.UsedAt))})

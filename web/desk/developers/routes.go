@@ -65,13 +65,37 @@ func fieldFault(err error, field string) string {
 // modeNames are the keys of the names of the modes.
 var modeNames = map[merchant.Mode]string{merchant.Live: "desk.mode.live", merchant.Test: "desk.mode.test"}
 
-// modeChoice returns the list from which the mode of a key or a webhook is chosen.
-func (v *page) modeChoice(chosen merchant.Mode) desk.Choice {
+// errDemoMode means that a key or a webhook for live payments was to be created in a demo.
+var errDemoMode = errors.New("a demo has no live payments")
+
+// modeChoice returns the list from which the mode of a key or a webhook is chosen. A demo offers only test mode. problem
+// is the reason why the form was refused.
+func (v *page) modeChoice(chosen merchant.Mode, problem error) (desk.Choice, error) {
 	c := desk.Choice{Name: "mode", Label: v.Text("desk.mode")}
-	for _, m := range []merchant.Mode{merchant.Live, merchant.Test} {
+	modes := []merchant.Mode{merchant.Live, merchant.Test}
+	isDemo, err := v.IsDemo(v.Request().Context())
+	if err != nil {
+		return c, err
+	}
+	switch {
+	case errors.Is(problem, errDemoMode):
+		modes, c.Error = modes[1:], v.Text("desk.keys.demo")
+	case isDemo:
+		modes, c.Hint = modes[1:], v.Text("desk.keys.demo")
+	}
+	for _, m := range modes {
 		c.Options = append(c.Options, desk.Option{Value: string(m), Text: v.Text(modeNames[m]), Chosen: m == chosen})
 	}
-	return c
+	return c, nil
+}
+
+// checkMode returns errDemoMode for the live mode of a demo.
+func (v *page) checkMode(m merchant.Mode) error {
+	isDemo, err := v.IsDemo(v.Request().Context())
+	if err == nil && isDemo && m == merchant.Live {
+		return errDemoMode
+	}
+	return err
 }
 
 // chosenMode returns the mode that was chosen in a form.

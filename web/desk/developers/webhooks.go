@@ -72,7 +72,10 @@ func (v *page) showWebhooks(status int, form webhookForm, problem error) error {
 		return err
 	}
 	page := desk.Webhooks{
-		Frame: f, Tabs: v.tabs(webhooksPath), Action: v.Below(webhooksPath), URL: v.urlField(form, problem), Mode: v.modeChoice(form.mode), Events: v.eventChecks(form, problem),
+		Frame: f, Tabs: v.tabs(webhooksPath), Action: v.Below(webhooksPath), URL: v.urlField(form, problem), Events: v.eventChecks(form, problem),
+	}
+	if page.Mode, err = v.modeChoice(form.mode, problem); err != nil {
+		return err
 	}
 	if errors.Is(problem, merchant.ErrTooMany) {
 		page.Problem = v.Text("desk.problem.webhooks", "Number", strconv.Itoa(merchant.MaxEndpoints))
@@ -134,6 +137,12 @@ func (v *page) createWebhook() error {
 	if err := form.checkEvents(); err != nil {
 		return v.showWebhooks(http.StatusUnprocessableEntity, form, err)
 	}
+	switch err := v.checkMode(form.mode); {
+	case errors.Is(err, errDemoMode):
+		return v.showWebhooks(http.StatusConflict, form, err)
+	case err != nil:
+		return err
+	}
 	e, err := v.Endpoints.Create(v.Request().Context(), v.Shop.ID, form.mode, form.url, form.events)
 	if err = fieldError(err); isShownInForm(err) {
 		return v.showWebhooks(http.StatusUnprocessableEntity, form, err)
@@ -148,6 +157,6 @@ func (v *page) createWebhook() error {
 }
 
 // keyPair returns the key and the secret of a webhook as the page shows them once.
-func (v *page) keyPair(key, secret string) []desk.Fact {
-	return []desk.Fact{{Name: v.Text("desk.webhook.key"), Value: key}, {Name: v.Text("desk.secret"), Value: secret}}
+func (v *page) keyPair(key, secret string) []desk.SecretValue {
+	return []desk.SecretValue{{Name: v.Text("desk.webhook.key"), Value: key}, {Name: v.Text("desk.secret"), Value: secret}}
 }

@@ -24,6 +24,7 @@ type Level string
 // The levels of a finding.
 const (
 	OK   Level = "ok"
+	Note Level = "note" // neither a fault nor a success
 	Warn Level = "warn"
 	Fail Level = "fail"
 )
@@ -89,8 +90,19 @@ func (v *page) health() error {
 		return err
 	}
 	h := desk.Health{Frame: f, Action: v.Below(place + "/examine")}
+	isDemo, err := v.IsDemo(v.Request().Context())
+	if err != nil {
+		return err
+	}
+	if isDemo {
+		h.Networks = []desk.Finding{{Shape: "ok", About: v.Text("desk.health.test"), Text: v.Text("desk.health.simulated")}}
+	}
 	for _, n := range networks {
-		h.Networks = append(h.Networks, v.network(n))
+		if isDemo {
+			h.Networks = append(h.Networks, desk.Finding{Shape: "off", About: v.Name(n.Network), Text: v.Text("desk.health.unused")})
+		} else {
+			h.Networks = append(h.Networks, v.network(n))
+		}
 	}
 	if h.Messages, err = v.failedMessages(); err != nil {
 		return err
@@ -109,9 +121,12 @@ func (v *page) health() error {
 	h.Examined = v.Text("desk.health.examined", "Time", v.Clock(last.at))
 	for _, found := range last.found {
 		entry := desk.Finding{Shape: shapes[found.Level], About: found.About, Text: found.Message}
-		if found.Level == OK {
+		switch found.Level {
+		case OK:
 			h.Working = append(h.Working, entry)
-		} else {
+		case Note:
+			h.Notes = append(h.Notes, entry)
+		default:
 			h.Problems = append(h.Problems, entry)
 		}
 	}
@@ -123,7 +138,7 @@ func (v *page) health() error {
 }
 
 // shapes are the symbols of levels.
-var shapes = map[Level]string{OK: "ok", Warn: "warn", Fail: "bad"}
+var shapes = map[Level]string{OK: "ok", Note: "off", Warn: "warn", Fail: "bad"}
 
 // network describes the state of a network.
 func (v *page) network(n readiness.Network) desk.Finding {

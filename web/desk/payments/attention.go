@@ -66,4 +66,6 @@ func (v *page) attention() error {
 }
 
 // atShop returns the visit of the same account to one shop.
-func (v *page) atShop(m merchant.Merchant) *page { return &page{v.AtShop(m), v.Screens} }
+func (v *page) atShop(m merchant.Merchant) *page {
+	return &page{Visit: v.AtShop(m), Screens: v.Screens}
+}

@@ -172,13 +172,9 @@ func (v *page) invoiceFacts(inv *invoice.Invoice, more int) []desk.Fact {
 		name, network := v.AssetName(inv.Mode, m.Asset.Code)
 		offered = append(offered, strings.TrimSpace(name+" "+network))
 	}
-	origin := ""
-	if name := v.OriginName(inv.Origin.Kind); name != "" {
-		origin = strings.TrimSpace(name + " " + inv.Origin.ID)
-	}
 	all := []desk.Fact{
 		{Name: v.Text("desk.description"), Value: inv.Terms.Description},
-		{Name: v.Text("desk.origin"), Value: origin},
+		{Name: v.Text("desk.origin"), Value: v.originName(inv.Origin)},
 		{Name: v.Text("desk.fact.reference"), Value: inv.Terms.Reference()},
 		{Name: v.Text("desk.fact.note"), Value: inv.Terms.Note()},
 		{Name: v.Text("desk.fact.methods"), Value: strings.Join(offered, ", ")},

@@ -214,14 +214,6 @@ func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice
 	return o, err
 }
 
-// actorName returns an actor of a refund as pages show it.
-func (v *page) actorName(actor string) string {
-	if actor == string(invoice.Shopper) {
-		return v.Text("desk.refund.shopper")
-	}
-	return actor
-}
-
 // giverName returns the name of the actor that gave the address for refunds of an invoice.
 func (v *page) giverName(by string) string {
 	switch by {
@@ -230,7 +222,7 @@ func (v *page) giverName(by string) string {
 	case "":
 		return v.Text("desk.refund.by.unknown")
 	}
-	return v.Text("desk.refund.by.key", "Key", by)
+	return v.Text("desk.refund.by.key", "Key", cmp.Or(v.keyName(by), by))
 }
 
 // addressGiver returns the name of the actor that gave the address of a refund.

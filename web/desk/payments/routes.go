@@ -21,11 +21,12 @@ type Screens struct {
 type page struct {
 	*visit.Visit
 	*Screens
+	keyNames map[string]string // names of the API keys by ID; nil before they are read
 }
 
 // Routes lists the pages and the actions of the screens.
 func (s *Screens) Routes() []visit.Route {
-	on := visit.Pages(func(v *visit.Visit) *page { return &page{v, s} })
+	on := visit.Pages(func(v *visit.Visit) *page { return &page{Visit: v, Screens: s} })
 	return []visit.Route{
 		{Method: http.MethodGet, Path: visit.AllShopsPath + visit.AttentionPath, Needs: account.Decide, AllShops: true, Handle: on((*page).allAttention)},
 		{Method: http.MethodGet, Path: "/desk/:shop/attention", Needs: account.Decide, Handle: on((*page).attention)},

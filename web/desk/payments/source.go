@@ -27,7 +27,7 @@ func (q listQuery) sources(v *page) desk.Filter {
 	chosen := q.values.Get("source")
 	f := desk.Filter{Name: "source", Label: v.Text("desk.origin"), Options: []desk.Option{{Text: v.Text("desk.source.all"), Chosen: chosen == ""}}}
 	if o, ok := q.origin(); ok && o.ID != "" {
-		f.Options = append(f.Options, desk.Option{Value: chosen, Text: v.OriginName(o.Kind) + " " + o.ID, Chosen: true})
+		f.Options = append(f.Options, desk.Option{Value: chosen, Text: v.originName(o), Chosen: true})
 	}
 	for _, kind := range originKinds {
 		f.Options = append(f.Options, desk.Option{Value: string(kind), Text: v.OriginName(kind), Chosen: chosen == string(kind)})

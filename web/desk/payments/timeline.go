@@ -46,7 +46,9 @@ func (v *page) timeline(inv *invoice.Invoice, payments []invoice.Payment) []desk
 	if !inv.State.PaidAt.Equal(inv.FirstPaidAt) {
 		add(inv.State.PaidAt, "ok", v.Text("desk.step.again"), "")
 	}
-	add(inv.AcceptedAt, "ok", v.Text("desk.step.accepted"), v.Text("desk.step.by", "Actor", inv.AcceptedBy))
+	if !inv.AcceptedAt.IsZero() {
+		add(inv.AcceptedAt, "ok", v.Text("desk.step.accepted"), v.Text("desk.step.by", "Actor", v.actorName(inv.AcceptedBy)))
+	}
 	for _, r := range inv.Refunds {
 		amount := v.assetAmount(r.Network, r.Asset, r.Amount)
 		step := func(m invoice.Mark, shape, id string) {
@@ -64,7 +66,7 @@ func (v *page) timeline(inv *invoice.Invoice, payments []invoice.Payment) []desk
 		}
 	}
 	if !inv.Kept.At.IsZero() {
-		add(inv.Kept.At, "off", v.Text("desk.step.kept", "Amount", v.Fiat(inv.Kept.Amount)), strings.TrimSpace(v.Text("desk.step.by", "Actor", inv.Kept.By)+" "+inv.Kept.Reason))
+		add(inv.Kept.At, "off", v.Text("desk.step.kept", "Amount", v.Fiat(inv.Kept.Amount)), strings.TrimSpace(v.Text("desk.step.by", "Actor", v.actorName(inv.Kept.By))+" "+inv.Kept.Reason))
 	}
 	add(inv.DeclinedAt, "off", v.Text("desk.step.cancelled"), "")
 	slices.SortStableFunc(all, func(a, b moment) int { return a.at.Compare(b.at) })

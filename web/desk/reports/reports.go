@@ -85,7 +85,7 @@ func (v *page) reportTotals(r report.Report) []desk.Total {
 }
 
 // groups returns the table of a currency by the property of the report.
-func (v *page) groups(q query, r report.Report, t report.Totals, labels map[string]string) desk.Groups {
+func (v *page) groups(q query, r report.Report, t report.Totals, labels map[string]label) desk.Groups {
 	g := desk.Groups{Heading: v.Text(byHeadings[r.By]), Property: v.Text(byNames[r.By])}
 	if len(r.Totals) > 1 {
 		g.Heading = v.Text("desk.chart.currency", "Title", g.Heading, "Currency", t.Currency.Code)
@@ -93,8 +93,8 @@ func (v *page) groups(q query, r report.Report, t report.Totals, labels map[stri
 	for _, group := range t.Groups {
 		row := v.groupRow(group.Total, group.Previous, t.Total)
 		row.Name, row.Detail = v.groupName(q.mode, r.By, group.Value)
-		if label := labels[group.Value]; label != "" {
-			row.Name, row.Detail = label, row.Name
+		if l := labels[group.Value]; l.name != "" {
+			row.Name, row.Detail = l.name, l.detail
 		}
 		g.Rows = append(g.Rows, row)
 	}
@@ -103,26 +103,33 @@ func (v *page) groups(q query, r report.Report, t report.Totals, labels map[stri
 	return g
 }
 
-// labels returns the merchant's names of products, terminals or API keys, by the value of the property.
-func (v *page) labels(by report.Grouping) (map[string]string, error) {
-	ctx, labels := v.Request().Context(), map[string]string{}
+// label is the merchant's name of a source, with the slug or the identifier that distinguishes it from others of the name.
+type label struct{ name, detail string }
+
+// labels returns the labels of products, terminals or API keys, by the value of the property.
+func (v *page) labels(by report.Grouping) (map[string]label, error) {
+	ctx, labels := v.Request().Context(), map[string]label{}
 	switch by {
 	case report.ByProduct:
 		products, err := v.Products.Products(ctx, v.Shop.ID)
 		for _, p := range products {
-			labels[p.Slug] = p.Name
+			labels[p.Slug] = label{p.Name, p.Slug}
 		}
 		return labels, err
 	case report.ByTerminal:
 		terminals, err := v.Terminals.List(ctx, v.Shop.ID)
 		for _, t := range terminals {
-			labels[t.ID] = t.Name
+			labels[t.ID] = label{t.Name, t.ID}
 		}
 		return labels, err
 	case report.ByKey:
 		keys, err := v.Merchants.Keys(ctx, v.Shop.ID)
 		for _, k := range keys {
-			labels[k.ID] = k.Label
+			l := label{name: visit.KeyName(k)}
+			if k.Label != "" {
+				l.detail = visit.ShortKey(k)
+			}
+			labels[k.ID] = l
 		}
 		return labels, err
 	}

@@ -3,6 +3,7 @@ package reports
 
 import (
 	"net/http"
+	"net/url"
 
 	"chequer/internal/account"
 	"chequer/internal/invoice"
@@ -39,15 +40,19 @@ func (s *Screens) Routes() []visit.Route {
 }
 
 // home shows the overview. An account that may not see totals is redirected to the page of its terminals, or else to its
-// own page.
+// own page, with the notice of the last action.
 func (v *page) home() error {
+	path := "/account"
 	switch {
 	case v.May(account.ViewOwnTerminals):
-		return v.Redirect(http.StatusSeeOther, v.Below(visit.OwnPath))
-	case !v.May(account.ViewPayments):
-		return v.Redirect(http.StatusSeeOther, v.Below("/account"))
+		path = visit.OwnPath
+	case v.May(account.ViewPayments):
+		return v.overview()
 	}
-	return v.overview()
+	if done := v.QueryParam("done"); done != "" {
+		return v.Done(v.Below(path), url.QueryEscape(done))
+	}
+	return v.Redirect(http.StatusSeeOther, v.Below(path))
 }
 
 // mode returns the mode of the payments that the page shows.

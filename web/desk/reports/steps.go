@@ -37,7 +37,7 @@ func (v *page) addSteps(page *desk.Overview, mode invoice.Mode) error {
 	return nil
 }
 
-// steps returns the first steps of a shop without a live payment.
+// steps returns the first steps of a shop without a live payment. Those of a demo need no live payments.
 func (v *page) steps(ctx context.Context) ([]desk.FirstStep, error) {
 	test, err := v.Tally(invoice.Test)
 	if err != nil {
@@ -60,13 +60,22 @@ func (v *page) steps(ctx context.Context) ([]desk.FirstStep, error) {
 	if test.Total() > 0 {
 		testStep.Link = views.Link{Text: v.Text("desk.mode.enter"), URL: v.BelowIn("/payments", true)}
 	}
+	themeStep := v.withLink(v.step("desk.steps.theme", "desk.steps.theme.hint", len(theme.Logo.Body) > 0 && theme.Support != ""), account.Configure, "/theme")
+	signInStep := v.withLink(v.step("desk.steps.signin", "desk.steps.signin.hint", v.Account.SignIn.Methods() > 1), account.ManageSignIn, "/account")
+	isDemo, err := v.IsDemo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if isDemo {
+		return []desk.FirstStep{testStep, themeStep, signInStep, v.step("desk.steps.own", "desk.steps.own.hint", false)}, nil
+	}
 	return []desk.FirstStep{
 		v.withLink(v.step("desk.steps.wallet", "desk.steps.wallet.hint", len(wallets) > 0), account.ViewWallets, "/wallets"),
 		{Name: v.Text("desk.steps.method"), Hint: hint, Done: hint == ""},
 		v.withLink(v.step("desk.steps.sell", "desk.steps.sell.hint", sells), account.Sell, "/products"),
 		testStep,
-		v.withLink(v.step("desk.steps.theme", "desk.steps.theme.hint", len(theme.Logo.Body) > 0 && theme.Support != ""), account.Configure, "/theme"),
-		v.withLink(v.step("desk.steps.signin", "desk.steps.signin.hint", v.Account.SignIn.Methods() > 1), account.ManageSignIn, "/account"),
+		themeStep,
+		signInStep,
 		v.step("desk.steps.live", "desk.steps.live.hint", false),
 	}, nil
 }

@@ -163,6 +163,16 @@ func (f *form) currency() desk.Input {
 	return f.choice("fiat_currency", f.Text("desk.currency"), pairs...)
 }
 
+// shopCurrency returns the code of the currency with which the forms of the shop begin: that of the payment settings, or
+// the first one of the server if the server does not accept it.
+func (v *page) shopCurrency() string {
+	codes := v.Prices.Codes()
+	if chosen := v.Shop.Choices[merchant.SettingCurrency]; slices.Contains(codes, chosen) {
+		return chosen
+	}
+	return codes[0]
+}
+
 // redirectToList redirects to a list after an action.
 func (v *page) redirectToList(path string, mode merchant.Mode, result string) error {
 	return v.Done(v.BelowIn(path, mode == merchant.Test), result)

@@ -103,7 +103,7 @@ func (v *page) hiddenZone() []desk.Hidden {
 
 // newLink shows the form of a new link.
 func (v *page) newLink() error {
-	return v.showNewLink(http.StatusOK, map[string]string{"fiat_currency": v.Prices.Codes()[0]}, nil)
+	return v.showNewLink(http.StatusOK, map[string]string{"fiat_currency": v.shopCurrency()}, nil)
 }
 
 func (v *page) showNewLink(status int, values map[string]string, problem error) error {

@@ -49,7 +49,7 @@ func productChange(values map[string]string, codes []string) (api.ProductChange,
 // newProduct shows the form of a new product.
 func (v *page) newProduct() error {
 	return v.showNewProduct(http.StatusOK, map[string]string{
-		"fiat_currency": v.Prices.Codes()[0], "ask_order_id": api.AskNo, "ask_note": api.AskNo, "active": "yes",
+		"fiat_currency": v.shopCurrency(), "ask_order_id": api.AskNo, "ask_note": api.AskNo, "active": "yes",
 	}, nil)
 }
 

@@ -65,7 +65,7 @@ func (v *page) terminalText(t merchant.Terminal, s sold) string {
 
 // newTerminal shows the form of a new terminal.
 func (v *page) newTerminal() error {
-	return v.showNewTerminal(http.StatusOK, map[string]string{"fiat_currency": v.Prices.Codes()[0]}, nil)
+	return v.showNewTerminal(http.StatusOK, map[string]string{"fiat_currency": v.shopCurrency()}, nil)
 }
 
 func (v *page) showNewTerminal(status int, values map[string]string, problem error) error {

@@ -71,10 +71,10 @@ func (f *paymentForm) groupsBeside(costs []string) []desk.SettingGroup {
 	}
 }
 
-// pageGroups returns the fields of the pages for shoppers, and of the books.
+// pageGroups returns the fields of the pages for shoppers, of the currency, and of the books.
 func (f *paymentForm) pageGroups() []desk.SettingGroup {
 	return []desk.SettingGroup{{Heading: f.Text("desk.paying.pages"), Text: f.Text("desk.paying.pages.text"), Inputs: []desk.SettingInput{
-		choiceSetting(f, merchant.SettingStorefront, "desk.paying.storefront", "desk.paying.storefront.hint", []string{"off", "on"}, storefrontTexts), f.languages(),
+		choiceSetting(f, merchant.SettingStorefront, "desk.paying.storefront", "desk.paying.storefront.hint", []string{"off", "on"}, storefrontTexts), f.currencies(), f.languages(),
 	}}, {Heading: f.Text("desk.paying.books"), Text: f.Text("desk.paying.books.text"), Inputs: []desk.SettingInput{f.zones()}},
 		{Heading: f.Text("desk.paying.retention"), Text: f.Text("desk.paying.retention.text"), Inputs: []desk.SettingInput{f.personalData()}}}
 }
@@ -104,6 +104,14 @@ func (f *paymentForm) personalData() desk.SettingInput {
 		options[i].Chosen = options[i].Value == value
 	}
 	c.Options = options
+	return desk.SettingInput{Choice: c}
+}
+
+// currencies returns the list of the currencies.
+func (f *paymentForm) currencies() desk.SettingInput {
+	name := string(merchant.SettingCurrency)
+	c := currencyChoice(f.Visit, f.values[name])
+	c.Error = f.fault(name, c.Label)
 	return desk.SettingInput{Choice: c}
 }
 

@@ -110,7 +110,8 @@ func (v *page) joinPasskey() error {
 	return v.answerJoin(in, err)
 }
 
-// answerJoin answers the use of a link, which returned err.
+// answerJoin answers the use of a link, which returned err. A new owner continues with the second step of the first run, a
+// recovered account with its sign-in methods, and any other account with its first page.
 func (v *page) answerJoin(in account.SignedIn, err error) error {
 	if v.IsShownInForm(err) {
 		return v.showJoin(http.StatusUnprocessableEntity, err)
@@ -123,8 +124,12 @@ func (v *page) answerJoin(in account.SignedIn, err error) error {
 	if len(shops) == 0 {
 		return v.Redirect(http.StatusSeeOther, v.Address("/desk"))
 	}
-	if in.First {
-		return v.Redirect(http.StatusSeeOther, v.Address("/desk/"+shops[0]+visit.SetupPath))
+	home := v.Address("/desk/" + shops[0])
+	switch in.Ticket {
+	case account.StartTicket:
+		return v.Redirect(http.StatusSeeOther, home+visit.SetupPath)
+	case account.RecoveryTicket:
+		return v.Done(home+"/account", "joined")
 	}
-	return v.Done(v.Address("/desk/"+shops[0]+"/account"), "joined")
+	return v.Done(home, "joined")
 }

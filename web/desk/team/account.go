@@ -23,7 +23,14 @@ func (v *page) showAccount(status int, problem error) error {
 	if err != nil {
 		return err
 	}
-	page := desk.Account{Frame: f, Problem: v.Problem(problem), Methods: v.signInMethods(), Notify: v.Below(notificationsPath), Keyboard: v.Below(keyboardPath), Password: views.Link{Text: v.Text("desk.password.set"), URL: v.Below("/account/password")}}
+	page := desk.Account{Frame: f, Problem: v.Problem(problem), Methods: v.signInMethods(), Keyboard: v.Below(keyboardPath), Password: views.Link{Text: v.Text("desk.password.set"), URL: v.Below("/account/password")}}
+	settings, err := v.Notifications.Settings(v.Request().Context(), v.Account.ID)
+	if err != nil {
+		return err
+	}
+	if v.receives() || hasDestination(settings) {
+		page.Notify = v.Below(notificationsPath)
+	}
 	if v.Account.SignIn.Password != nil {
 		page.Password.Text = v.Text("desk.password.change")
 	}

@@ -92,7 +92,7 @@ func (v *page) roleChoice(chosen account.Role, problem error) desk.Choice {
 	return c
 }
 
-// permissionRows are the permissions that the table shows, with the keys of their names.
+// permissionRows are all permissions, in the order of the table, with the keys of their names.
 var permissionRows = []struct {
 	permission account.Permission
 	name       string
@@ -102,14 +102,19 @@ var permissionRows = []struct {
 	{account.Sell, "desk.permission.sell"},
 	{account.Decide, "desk.permission.decide"},
 	{account.DecideHighRisk, "desk.permission.risk"},
+	{account.RemoveNotes, "desk.permission.notes"},
 	{account.Export, "desk.permission.export"},
 	{account.Configure, "desk.permission.configure"},
 	{account.ManageKeys, "desk.permission.keys"},
+	{account.ViewWallets, "desk.permission.wallets.view"},
 	{account.ManageWallets, "desk.permission.wallets"},
 	{account.ManageAccounts, "desk.permission.accounts"},
 	{account.ManageShops, "desk.permission.shops"},
 	{account.BackUp, "desk.permission.backup"},
+	{account.ManageSignIn, "desk.permission.signin"},
+	{account.ViewHealth, "desk.permission.health"},
 	{account.ViewLog, "desk.permission.log"},
+	{account.ExportLog, "desk.permission.log.export"},
 }
 
 // permissions returns the table of what each role may do.
@@ -157,7 +162,7 @@ func (v *page) invite() error {
 	}
 	return v.Show(http.StatusOK, desk.InvitedPage(desk.Invited{
 		Frame: f, Heading: v.Text("desk.invite.done"), Intro: v.Text("desk.invite.done.text", "Role", v.RoleName(role), "Time", v.Clock(link.Ticket.ExpiresAt)),
-		Link: address, Done: views.Link{Text: v.Text("desk.accounts"), URL: v.Below("/accounts")},
+		Link: address, Copy: v.CopyButton("link"), Done: views.Link{Text: v.Text("desk.accounts"), URL: v.Below("/accounts")},
 	}))
 }
 

@@ -46,9 +46,9 @@ func (v *page) log() error {
 
 // logEntry returns an entry of the audit log as a row.
 func (v *page) logEntry(e audit.Entry) desk.Entry {
-	change := e.Change.Action
+	change := v.actionText(e.Change.Action)
 	if e.Change.Subject != "" {
-		change = e.Change.Subject + ": " + change
+		change += ": " + e.Change.Subject
 	}
 	var details []string
 	if d := differences(e.Change); d != "" {
@@ -78,13 +78,14 @@ func differences(c audit.Change) string {
 	for _, name := range names {
 		before, had := c.Before[name]
 		after, has := c.After[name]
+		words := plainWords(name)
 		switch {
 		case had && has:
-			parts = append(parts, name+": "+before+" → "+after)
+			parts = append(parts, words+": "+before+" → "+after)
 		case had:
-			parts = append(parts, name+": "+before+" →")
+			parts = append(parts, words+": "+before+" →")
 		default:
-			parts = append(parts, name+": "+after)
+			parts = append(parts, words+": "+after)
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -78,18 +78,22 @@ func (v *page) showNotifications(status int, e enteredSettings, problem error) e
 		PushURL:   field("push_url", "desk.notifications.url", "desk.notifications.url.hint", e.PushURL),
 		PushToken: field("push_token", "desk.notifications.token", "desk.notifications.token.hint", ""), HasToken: settings.PushToken != "",
 	}
+	n.Receives, n.GetsBroken = v.receives(), notify.Broken.AllowedInAnyShop(v.Account)
+	n.HasDestination = hasDestination(settings)
 	n.Email.Kind, n.Email.Complete, n.PushToken.Kind = "email", "email", "password"
 	if n.HasToken {
 		n.PushToken.Hint = v.Text("desk.notifications.token.kept")
 	}
 	if settings.Pending.Email != "" {
 		n.Pending = v.pendingText(settings)
-		n.SendLink = desk.Button{Action: v.Below(emailPath + "/link"), Text: v.Text("desk.notifications.link.send")}
+		if v.Notifications.HasMail() {
+			n.SendLink = desk.Button{Action: v.Below(emailPath + "/link"), Text: v.Text("desk.notifications.link.send")}
+		}
 	}
-	if !v.Notifications.HasMail() {
+	if n.Receives && !v.Notifications.HasMail() {
 		n.Warning = v.Text("desk.notifications.nomail")
 	}
-	if settings.Email != "" || settings.PushURL != "" {
+	if settings.PushURL != "" || settings.Email != "" && v.Notifications.HasMail() {
 		n.Test = desk.Button{Action: v.Below(notificationsPath + "/test"), Text: v.Text("desk.notifications.test.send")}
 	}
 	if n.Kinds, err = v.kinds(settings); err != nil {
@@ -99,6 +103,16 @@ func (v *page) showNotifications(status int, e enteredSettings, problem error) e
 		return err
 	}
 	return v.Show(status, desk.NotificationsPage(n))
+}
+
+// receives reports whether the account may get a notification in one of its shops.
+func (v *page) receives() bool {
+	return slices.ContainsFunc(notify.Kinds, func(k notify.Kind) bool { return k.AllowedInAnyShop(v.Account) })
+}
+
+// hasDestination reports whether the account has stored an address for notifications.
+func hasDestination(set notify.Settings) bool {
+	return set.Email != "" || set.PushURL != "" || set.Pending.Email != ""
 }
 
 // pendingText returns which address waits for its confirmation, and where messages go until then.

@@ -25,8 +25,12 @@ func (v *Visit) Delivery(d merchant.Delivery, address string) desk.Delivery {
 	if d.Attempts > 0 {
 		row.Result = v.ResultText(d.LastStatus, d.LastFault)
 	}
-	if !d.NextAttemptAt.IsZero() {
-		row.Next = v.Clock(d.NextAttemptAt)
+	if at := d.NotBefore(); !at.IsZero() {
+		row.Next = v.Clock(at)
+	}
+	if d.Earlier.EventID != "" {
+		row.Next = v.Text("desk.delivery.after", "Type", d.Earlier.EventType, "Time", v.Clock(d.NotBefore()))
+		row.Waits = v.Text("desk.delivery.waits", "Type", d.Earlier.EventType, "Time", v.Clock(d.Earlier.NextAttemptAt))
 	}
 	return row
 }

@@ -2,6 +2,7 @@ package visit
 
 import (
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 	"chequer/internal/wire"
 	"chequer/views/desk"
 )
@@ -36,6 +37,17 @@ func (v *Visit) AssetName(mode invoice.Mode, code string) (name, network string)
 	}
 	return a.Name, ""
 }
+
+// KeyName returns the label of an API key, or its first characters if it has none.
+func KeyName(k merchant.Key) string {
+	if k.Label != "" {
+		return k.Label
+	}
+	return ShortKey(k)
+}
+
+// ShortKey returns the first characters of an API key, by which a merchant recognises it.
+func ShortKey(k merchant.Key) string { return k.Key[:min(8, len(k.Key))] + "…" }
 
 // CopyButton returns the button that copies the text of the element with an id.
 func (v *Visit) CopyButton(id string) desk.Copy {

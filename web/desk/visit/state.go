@@ -18,7 +18,8 @@ func (v *Visit) InvoiceName(order, id string) string {
 	return views.Reference(id)
 }
 
-// InvoiceState returns the state of an invoice, as text with a symbol.
+// InvoiceState returns the state of an invoice, as text with a symbol. An invoice has the symbol of attention exactly if it
+// waits for a decision of the merchant, and is not reverted.
 func (v *Visit) InvoiceState(s invoice.Summary) desk.State {
 	undecided := s.NeedsDecision()
 	switch {
@@ -35,9 +36,21 @@ func (v *Visit) InvoiceState(s invoice.Summary) desk.State {
 	case undecided && s.Has(invoice.Older):
 		return desk.State{Text: v.Text("desk.state.older"), Shape: "warn"}
 	case s.Has(invoice.Underpaid) && !s.Accepted && s.Status != invoice.Paid:
-		return desk.State{Text: v.Text("desk.state.short", "Amount", v.Fiat(s.Due)), Shape: "warn"}
+		return desk.State{Text: v.Text("desk.state.short", "Amount", v.Fiat(s.Due)), Shape: shortShape(s, undecided)}
 	}
 	return v.plainState(s.Status)
+}
+
+// shortShape returns the symbol of an invoice of which a part is missing: that of attention if the merchant must decide, that
+// of waiting while the shopper can still pay, otherwise that of the end.
+func shortShape(s invoice.Summary, undecided bool) string {
+	switch {
+	case undecided:
+		return "warn"
+	case s.Status == invoice.Expired || s.Status == invoice.Declined:
+		return "off"
+	}
+	return "wait"
 }
 
 // plainState returns the state of an invoice that needs no decision.

@@ -4,6 +4,7 @@ package visit
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -34,6 +35,9 @@ type Site struct {
 	Changes   *changes.Hub
 	// PaymentSettings manages the payment settings of the shops.
 	PaymentSettings *merchant.Settings
+
+	// IsDemo reports whether the server is a demo, whose shops accept test payments only.
+	IsDemo func(context.Context) (bool, error)
 
 	BasePath string // prefix of every path: "" or "/pay"
 	BaseURL  string // public address

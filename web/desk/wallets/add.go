@@ -21,14 +21,20 @@ type entry struct {
 	key, address string
 	keyError     string
 	addressError string
-	problem      string
 }
 
-// newWallet shows the form for a wallet.
+// newWallet shows the form for a wallet. A demo, which accepts none, shows its wallets.
 func (v *page) newWallet() error {
 	e := entry{kind: keys.Kind(v.QueryParam("asset"))}
 	if v.kindName(e.kind) == "" {
 		return echo.ErrNotFound
+	}
+	isDemo, err := v.IsDemo(v.Request().Context())
+	if err != nil {
+		return err
+	}
+	if isDemo {
+		return v.Redirect(http.StatusSeeOther, v.Below(place))
 	}
 	return v.showForm(http.StatusOK, e)
 }
@@ -46,7 +52,7 @@ func (v *page) showForm(status int, e entry) error {
 	}
 	return v.Show(status, desk.NewWalletPage(desk.NewWallet{
 		Frame: f, Back: views.Link{Text: v.Text("desk.wallets"), URL: v.Below(place)}, Heading: heading,
-		Action: v.Below(place + "/add"), Hidden: []desk.Hidden{{Name: "asset", Value: string(e.kind)}}, Problem: e.problem,
+		Action: v.Below(place + "/add"), Hidden: []desk.Hidden{{Name: "asset", Value: string(e.kind)}},
 		Key:     desk.Field{Name: "key", Label: v.Text("desk.wallets.key.label"), Hint: hint, Value: e.key, Error: e.keyError, Lines: 3, Code: true, Complete: "off"},
 		Address: desk.Field{Name: "address", Label: v.Text("desk.wallets.address"), Hint: v.Text("desk.wallets.address.hint"), Value: e.address, Error: e.addressError, Kind: "text", Code: true, Complete: "off"},
 	}))
@@ -72,8 +78,7 @@ func (v *page) readWallet() (w verifiedWallet, ok bool, err error) {
 		return w, false, err
 	}
 	if isDemo {
-		w.problem = v.Text("desk.wallets.demo")
-		return w, false, v.showForm(http.StatusConflict, w.entry)
+		return w, false, v.showWallets(http.StatusConflict)
 	}
 	if w.about, err = v.Kind(w.kind); err != nil {
 		return w, false, err

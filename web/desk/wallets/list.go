@@ -52,7 +52,10 @@ func (v *page) scriptName(key keys.Key) string {
 }
 
 // wallets lists the wallets of the shop.
-func (v *page) wallets() error {
+func (v *page) wallets() error { return v.showWallets(http.StatusOK) }
+
+// showWallets lists the wallets of the shop. In a demo it states why none can be added.
+func (v *page) showWallets(status int) error {
 	f, err := v.Frame(v.Text("desk.wallets"), place)
 	if err != nil {
 		return err
@@ -65,6 +68,13 @@ func (v *page) wallets() error {
 	if list.Note = v.Text("desk.wallets.received.pending"); !sums.At.IsZero() {
 		list.Note = v.Text("desk.wallets.received.text", "Time", v.Clock(sums.At))
 	}
+	isDemo, err := v.IsDemo(v.Request().Context())
+	if err != nil {
+		return err
+	}
+	if isDemo {
+		list.Demo = v.Text("desk.wallets.demo")
+	}
 	for _, k := range kinds {
 		if i := activeIndex(all, k.kind); i >= 0 {
 			card, err := v.card(all[i], sums)
@@ -72,7 +82,7 @@ func (v *page) wallets() error {
 				return err
 			}
 			list.Cards = append(list.Cards, card)
-		} else if v.May(account.ManageWallets) {
+		} else if v.May(account.ManageWallets) && !isDemo {
 			list.Available = append(list.Available, views.Link{Text: v.Text(k.name), URL: v.addURL(k.kind)})
 		}
 	}
@@ -86,7 +96,7 @@ func (v *page) wallets() error {
 		}
 		list.Former = append(list.Former, former)
 	}
-	return v.Show(http.StatusOK, desk.WalletsPage(list))
+	return v.Show(status, desk.WalletsPage(list))
 }
 
 // activeIndex returns the index of the active wallet of a kind in a list; -1 if there is none.

@@ -39,8 +39,6 @@ type Screens struct {
 	Kind func(keys.Kind) (Kind, error)
 	// Received returns the sums of the payments to the keys of a shop. They are zero if they are not known yet.
 	Received func(ctx context.Context, merchantID string) received.Sums
-	// IsDemo reports whether the server is a demo, whose shops have test wallets only.
-	IsDemo func(context.Context) (bool, error)
 }
 
 // page is a visit to one of the screens.

@@ -22,6 +22,7 @@ type entry struct {
 	first  time.Time // first announcement
 	seen   time.Time // announcement by the last required group; zero before
 	last   time.Time // last announcement
+	saved  time.Time // last announcement that the store has; zero if it does not have the entry
 	raw    []byte    // nil until it is fetched
 	// outputHashes are hashes of the scripts that it pays, inputHashes of the outpoints
 	// that it spends.

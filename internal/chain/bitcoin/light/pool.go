@@ -19,8 +19,8 @@ const (
 	// announcement.
 	relevantTTL = 14 * 24 * time.Hour
 
-	// announcementSaveInterval is the time since the previous announcement of a transaction
-	// after which the time of a new one is saved.
+	// announcementSaveInterval is the time since the announcement of a transaction that the store
+	// has, after which the time of a new one is saved.
 	announcementSaveInterval = time.Hour
 
 	// Limits of the transactions that are kept although they may not be relevant: of all
@@ -82,7 +82,7 @@ func (p *pool) recordAnnouncement(id chainhash.Hash, by group) (fetch bool) {
 		p.entries[id] = e
 		p.charge(by, e, 0)
 	}
-	if e.last.Add(announcementSaveInterval).Before(now) {
+	if e.saved.Add(announcementSaveInterval).Before(now) {
 		p.markUnsaved(e)
 	}
 	e.last = now
@@ -242,6 +242,11 @@ func (p *pool) save() error {
 	if err := p.store.save(records, deletes); err != nil {
 		return err
 	}
+	for id := range p.unsaved {
+		if e := p.entries[id]; e != nil && e.raw != nil {
+			e.saved = e.last
+		}
+	}
 	clear(p.unsaved)
 	return nil
 }
@@ -259,7 +264,7 @@ func (p *pool) restore(records []record) {
 		return 1
 	})
 	for _, r := range records {
-		e := &entry{id: r.ID, groups: r.Groups, first: r.First, seen: r.Seen, last: r.Last, paysWatched: r.Payer}
+		e := &entry{id: r.ID, groups: r.Groups, first: r.First, seen: r.Seen, last: r.Last, saved: r.Last, paysWatched: r.Payer}
 		tx, err := decode(r.Raw)
 		if err != nil || p.hasher.fill(e, tx) != nil {
 			p.unsaved[r.ID] = true // cannot be decoded: save deletes it

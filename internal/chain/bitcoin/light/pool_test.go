@@ -177,6 +177,30 @@ func TestPool_forgets_after_14_days_without_an_announcement(t *testing.T) {
 	}
 }
 
+// The store has the last announcement of a transaction to an hour, also if it is announced more often.
+func TestPool_saves_frequent_announcements(t *testing.T) {
+	t.Parallel()
+	p := light.NewPool(t, 1)
+	tx := newTx([]int{1}, shop)
+	p.Waiting(watch)
+	const interval = 50 * time.Minute
+	for range 15 * 24 * time.Hour / interval {
+		p.Announce(tx, 1)
+		p.Expire(t)
+		p.Now = p.Now.Add(interval)
+	}
+	p.Restart(t)
+	p.Expire(t)
+	want(t, p, txs{tx}, nil)
+	p.Now = p.Now.Add(14*24*time.Hour - 3*interval)
+	p.Restart(t)
+	p.Expire(t)
+	want(t, p, txs{tx}, nil)
+	p.Now = p.Now.Add(3 * interval)
+	p.Expire(t)
+	want(t, p, nil, nil)
+}
+
 func TestPool_lists_the_scripts_of_inputs(t *testing.T) {
 	t.Parallel()
 	pool := light.NewPool(t, 1)
