@@ -44,12 +44,33 @@ func setPercent(b *Bound, text string) (string, error) {
 	return share.String(), nil
 }
 
-func setEuro(b *Bound, text string) (string, error) {
+func setEuro(b *Bound, text string) (normal string, err error) {
+	b.Euro, err = parseEuro(text, maxEuro)
+	return b.Euro.String(), err
+}
+
+// parseEuro parses an amount of euro that is at most a maximum.
+func parseEuro(text string, maximum money.Amount) (money.Amount, error) {
 	euro, err := money.Parse(text, money.EUR)
-	if err != nil || euro.Cmp(maxEuro) > 0 {
-		return "", errors.New("must be an amount of euro, such as 0.10")
+	if err != nil || euro.Cmp(maximum) > 0 {
+		return money.Amount{}, errors.New("must be an amount of euro, such as 0.10")
 	}
-	b.Euro = euro
+	return euro, nil
+}
+
+// maxZeroConfirmation is the largest zero-confirmation cap: the value below which Bitcoin payments need one confirmation.
+var maxZeroConfirmation = money.MustParse("500", money.EUR)
+
+// setZeroConfirmation sets the zero-confirmation cap of an asset.
+func setZeroConfirmation(p *PaymentSettings, asset, text string) (string, error) {
+	euro, err := parseEuro(text, maxZeroConfirmation)
+	if err != nil {
+		return "", fmt.Errorf("must be an amount of euro from 0 to %s", maxZeroConfirmation)
+	}
+	if p.ZeroConfirmation == nil {
+		p.ZeroConfirmation = map[string]money.Amount{}
+	}
+	p.ZeroConfirmation[asset] = euro
 	return euro.String(), nil
 }
 

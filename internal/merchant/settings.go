@@ -24,6 +24,9 @@ type PaymentSettings struct {
 	Storefront bool     // the first page of the storefront is a form for an open amount
 	Zone       string   // name of the time zone of the books: of the days and the times that the desk shows
 	Explorers  Explorers
+	// ZeroConfirmation are the zero-confirmation caps by asset, in euro: the largest value that counts without a
+	// confirmation. Zero = none.
+	ZeroConfirmation map[string]money.Amount
 	// PersonalDataMonths is the number of months after the end of an invoice after which its personal data are
 	// removed; 0 = they are kept. See invoice.PersonalData.
 	PersonalDataMonths int
@@ -85,7 +88,18 @@ func (p PaymentSettings) Relaxes(old PaymentSettings) bool {
 	return !p.Tolerance.within(old.Tolerance) || !p.ShortLimit.within(old.ShortLimit) ||
 		slices.Index(AllLatePayments, p.LatePayments) > slices.Index(AllLatePayments, old.LatePayments) ||
 		slices.Index(AllConfirmations, p.Confirmations) < slices.Index(AllConfirmations, old.Confirmations) ||
+		p.raisesZeroConfirmation(old) ||
 		p.PersonalDataMonths > 0 && (old.PersonalDataMonths == 0 || p.PersonalDataMonths < old.PersonalDataMonths)
+}
+
+// raisesZeroConfirmation reports whether a zero-confirmation cap of p is higher than in old.
+func (p PaymentSettings) raisesZeroConfirmation(old PaymentSettings) bool {
+	for asset, limit := range p.ZeroConfirmation {
+		if limit.Cents() > old.ZeroConfirmation[asset].Cents() {
+			return true
+		}
+	}
+	return false
 }
 
 // within reports whether a bound is at most another for every price.
@@ -121,6 +135,8 @@ const (
 	SettingTimeZone         SettingName = "time_zone"
 	SettingExplorers        SettingName = "explorers"
 	SettingPersonalData     SettingName = "personal_data_months"
+	SettingZeroBTC          SettingName = "zero_confirmation_btc"
+	SettingZeroLTC          SettingName = "zero_confirmation_ltc"
 )
 
 // definition defines a payment setting.
@@ -139,6 +155,8 @@ var definitions = []definition{
 	{SettingTolerancePercent, "0", func(p *PaymentSettings, text string) (string, error) { return setPercent(&p.Tolerance, text) }},
 	{SettingToleranceAmount, "0", func(p *PaymentSettings, text string) (string, error) { return setEuro(&p.Tolerance, text) }},
 	{SettingConfirmations, string(StandardConfirmations), setConfirmations},
+	{SettingZeroBTC, "0", func(p *PaymentSettings, text string) (string, error) { return setZeroConfirmation(p, "BTC", text) }},
+	{SettingZeroLTC, "0", func(p *PaymentSettings, text string) (string, error) { return setZeroConfirmation(p, "LTC", text) }},
 	{SettingShortPercent, "5", func(p *PaymentSettings, text string) (string, error) { return setPercent(&p.ShortLimit, text) }},
 	{SettingShortAmount, "20", func(p *PaymentSettings, text string) (string, error) { return setEuro(&p.ShortLimit, text) }},
 	{SettingLanguages, "", setLanguages},

@@ -49,6 +49,10 @@ func (f *paymentForm) groupsBelow() []desk.SettingGroup {
 		{Heading: f.Text("desk.paying.depth"), Text: f.Text("desk.paying.depth.text"), Inputs: []desk.SettingInput{
 			choiceSetting(f, merchant.SettingConfirmations, "desk.paying.depth.label", "", merchant.AllConfirmations, depthTexts),
 		}, Depths: f.depths()},
+		{Heading: f.Text("desk.paying.zero"), Text: f.Text("desk.paying.zero.text"), Inputs: []desk.SettingInput{
+			f.decimal(merchant.SettingZeroBTC, "desk.paying.zero.btc", "desk.paying.zero.hint"),
+			f.decimal(merchant.SettingZeroLTC, "desk.paying.zero.ltc", "desk.paying.zero.hint"),
+		}, Notes: f.withoutMempool()},
 		{Heading: f.Text("desk.paying.explorers"), Text: f.Text("desk.paying.explorers.text"), Inputs: []desk.SettingInput{f.explorers()}},
 	}
 }
@@ -77,6 +81,16 @@ func (f *paymentForm) pageGroups() []desk.SettingGroup {
 		choiceSetting(f, merchant.SettingStorefront, "desk.paying.storefront", "desk.paying.storefront.hint", []string{"off", "on"}, storefrontTexts), f.languages(),
 	}}, {Heading: f.Text("desk.paying.books"), Text: f.Text("desk.paying.books.text"), Inputs: []desk.SettingInput{f.zones()}},
 		{Heading: f.Text("desk.paying.retention"), Text: f.Text("desk.paying.retention.text"), Inputs: []desk.SettingInput{f.personalData()}}}
+}
+
+// withoutMempool returns a note about each network on which a zero-confirmation cap has no effect.
+func (f *paymentForm) withoutMempool() (notes []string) {
+	for _, code := range []string{"BTC", "LTC"} {
+		if a, known := f.Invoices.AssetByCode(invoice.Live, code); known && !f.Invoices.SeesMempool(a.Network) {
+			notes = append(notes, f.Text("desk.paying.zero.none", "Network", a.NetworkName))
+		}
+	}
+	return notes
 }
 
 // personalDataMonths are the periods that the form offers.
