@@ -116,8 +116,8 @@ func setZone(p *PaymentSettings, text string) (string, error) {
 	return p.Zone, nil
 }
 
-// PersonalDataKept is the value of SettingPersonalData with which nothing is removed.
-const PersonalDataKept = "off"
+// Kept is the value of SettingPersonalData and SettingBooks with which nothing is removed.
+const Kept = "off"
 
 const (
 	// ProposedPersonalDataMonths is the period that the form for the payment settings proposes.
@@ -128,15 +128,32 @@ const (
 	maxPersonalDataMonths = 600
 )
 
+const (
+	// ProposedBookYears is the period that the form for the payment settings proposes.
+	ProposedBookYears = 10
+	// minBookYears is longer than any time for which something is expected of an invoice.
+	minBookYears = 2
+	maxBookYears = 50
+)
+
 func setPersonalDataMonths(p *PaymentSettings, text string) (string, error) {
-	if text == PersonalDataKept {
+	return setPeriod(&p.PersonalDataMonths, text, "months", minPersonalDataMonths, maxPersonalDataMonths)
+}
+
+func setBookYears(p *PaymentSettings, text string) (string, error) {
+	return setPeriod(&p.BookYears, text, "years", minBookYears, maxBookYears)
+}
+
+// setPeriod sets a retention period.
+func setPeriod(period *int, text, unit string, low, high int) (string, error) {
+	if text == Kept {
 		return text, nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < minPersonalDataMonths || n > maxPersonalDataMonths {
-		return "", fmt.Errorf("must be %s, or a whole number of months from %d to %d", PersonalDataKept, minPersonalDataMonths, maxPersonalDataMonths)
+	if err != nil || n < low || n > high {
+		return "", fmt.Errorf("must be %s, or a whole number of %s from %d to %d", Kept, unit, low, high)
 	}
-	p.PersonalDataMonths = n
+	*period = n
 	return strconv.Itoa(n), nil
 }
 

@@ -30,6 +30,8 @@ type PaymentSettings struct {
 	// PersonalDataMonths is the number of months after the end of an invoice after which its personal data are
 	// removed; 0 = they are kept. See invoice.PersonalData.
 	PersonalDataMonths int
+	// BookYears is the number of whole calendar years after which invoices are removed; 0 = they are kept.
+	BookYears int
 }
 
 // Bound is a part of a price. If both bounds are set, the smaller one applies.
@@ -83,14 +85,17 @@ func (c Confirmations) Steps() int {
 const maxSteps = 100
 
 // Relaxes reports whether p can make an invoice paid, or an acceptance possible, that old would not, or removes personal
-// data earlier.
+// data or invoices earlier.
 func (p PaymentSettings) Relaxes(old PaymentSettings) bool {
 	return !p.Tolerance.within(old.Tolerance) || !p.ShortLimit.within(old.ShortLimit) ||
 		slices.Index(AllLatePayments, p.LatePayments) > slices.Index(AllLatePayments, old.LatePayments) ||
 		slices.Index(AllConfirmations, p.Confirmations) < slices.Index(AllConfirmations, old.Confirmations) ||
 		p.raisesZeroConfirmation(old) ||
-		p.PersonalDataMonths > 0 && (old.PersonalDataMonths == 0 || p.PersonalDataMonths < old.PersonalDataMonths)
+		isEarlier(p.PersonalDataMonths, old.PersonalDataMonths) || isEarlier(p.BookYears, old.BookYears)
 }
+
+// isEarlier reports whether a period ends before another; 0 never ends.
+func isEarlier(period, other int) bool { return period > 0 && (other == 0 || period < other) }
 
 // raisesZeroConfirmation reports whether a zero-confirmation cap of p is higher than in old.
 func (p PaymentSettings) raisesZeroConfirmation(old PaymentSettings) bool {
@@ -135,6 +140,7 @@ const (
 	SettingTimeZone         SettingName = "time_zone"
 	SettingExplorers        SettingName = "explorers"
 	SettingPersonalData     SettingName = "personal_data_months"
+	SettingBooks            SettingName = "book_years"
 	SettingZeroBTC          SettingName = "zero_confirmation_btc"
 	SettingZeroLTC          SettingName = "zero_confirmation_ltc"
 )
@@ -163,7 +169,8 @@ var definitions = []definition{
 	{SettingStorefront, "off", setStorefront},
 	{SettingTimeZone, zone.UTC, setZone},
 	{SettingExplorers, "", setExplorers},
-	{SettingPersonalData, PersonalDataKept, setPersonalDataMonths},
+	{SettingPersonalData, Kept, setPersonalDataMonths},
+	{SettingBooks, Kept, setBookYears},
 }
 
 // SettingNames returns the names of the payment settings, in the order of lists.

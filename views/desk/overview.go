@@ -13,7 +13,7 @@ type Overview struct {
 	Totals   []Total
 	Charts   []Chart
 	Empty    string   // why there is no chart; empty if there is a chart
-	ZoneNote string   // states that the days begin in another time zone than that of the page; empty if they do not
+	Note string   // what the totals lack, or in which time zone their days begin; may be empty
 	Groups   []Groups // totals by shop; only on the page of all shops
 
 	Decides     bool // the account decides about payments
