@@ -33,9 +33,9 @@ func (s *Service) Removed(ctx context.Context, merchantID string) (Removed, erro
 	return sums.Removed, err
 }
 
-// OldInvoices returns the number of a merchant's invoices that were created before a time.
-func (s *Service) OldInvoices(ctx context.Context, merchantID string, before time.Time) (int64, error) {
-	return s.storage.CountBooks(ctx, merchantID, before)
+// OldInvoices returns the largest number of a merchant's invoices that a removal with a cut deletes.
+func (s *Service) OldInvoices(ctx context.Context, merchantID string, cut time.Time) (int64, error) {
+	return s.storage.CountBooks(ctx, merchantID, cut)
 }
 
 // Sums returns the sum of a merchant's invoices that became paid in a period and are paid, for each currency. It reads

@@ -206,6 +206,15 @@ func TestRemoveBooks_keeps(t *testing.T) {
 		createPersonal(t, s, "broken")
 		execSQL(t, url, "UPDATE invoices SET quotes = '{' WHERE id = 'broken'")
 		choose(t, s, merchant.SettingBooks, "10")
+		due := int64(0)
+		for _, state := range states {
+			if state.due {
+				due++
+			}
+		}
+		if n, err := s.CountBooks(t.Context(), "shop", cut); err != nil || n < due || n > due+6 {
+			t.Errorf("at most %d invoices would be removed, error %v, want %d and few more", n, err, due)
+		}
 		removeBooks(t, s, cut.AddDate(10, 6, 0))
 		for i, state := range states {
 			_, err := s.Invoice(t.Context(), fmt.Sprint("i", i))

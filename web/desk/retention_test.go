@@ -88,14 +88,14 @@ func TestRetention_books(t *testing.T) {
 	f.testSales.settle(inv, "0.001")
 	f.clock.Advance(11 * time.Minute)
 	page := b.get(settingsPath).want(http.StatusOK, "Remove after 10 years (proposed)").
-		want(http.StatusOK, "After 10 years, the next run would remove the finished ones of 0 invoices that were created before 1 Jan 2016. This cannot be undone.")
+		want(http.StatusOK, "With 10 years, the next run would remove at most 0 invoices, all created before 1 Jan 2016. This cannot be undone.")
 	if got := page.find("#book_years option[selected]").AttrOr("value", ""); got != "off" {
 		t.Errorf("the period is %q, want off", got)
 	}
 	b.post(settingsPath, with(page.entered(), "book_years", "10")...).want(http.StatusForbidden, "Confirm it’s you")
 	_, err := f.settings.Change(t.Context(), shop, "", merchant.Choices{merchant.SettingBooks: "10"})
 	f.must(err)
-	b.get(settingsPath).want(http.StatusOK, "The next run removes the finished ones of 0 invoices")
+	b.get(settingsPath).want(http.StatusOK, "The next run removes at most 0 invoices")
 	f.testSales.expire()
 	late := time.Date(2037, 2, 1, 12, 0, 0, 0, time.UTC)
 	for done := false; !done; {
