@@ -135,7 +135,7 @@ type Meter struct {
 // Note is a highlighted paragraph. Strong is an instruction, and Text is the reason.
 type Note struct {
 	Kind   string // "warn", "bad", "ok" or empty
-	Strong string
+	Strong string // may be empty
 	Text   string
 	Until  Moment // a time after Text, followed by After
 	After  string

@@ -58,6 +58,9 @@ type Resource struct {
 	KeptSurplus    KeptSurplus `json:"kept_surplus"`
 	// PersonalDataRemovedAt is when the personal data of the shopper were removed; empty if they were not.
 	PersonalDataRemovedAt string `json:"personal_data_removed_at"`
+	// PersonalDataRemoved are the kinds of data that were removed: RemovedNotes, "refund_addresses", "metadata",
+	// "return_addresses".
+	PersonalDataRemoved []string `json:"personal_data_removed"`
 	// WatchedUntil is the time until which the addresses are watched for late payments.
 	WatchedUntil string `json:"watched_until"`
 	// MayRequote reports whether the shopper can requote now.
@@ -186,3 +189,6 @@ const (
 
 // SimulateActions are all actions, in the usual order of a test.
 var SimulateActions = []string{SimulateExact, SimulateUnder, SimulateOver, SimulateConfirm, SimulateLate, SimulateReplace, SimulateReorganise, SimulateClock}
+
+// RemovedNotes is the kind of personal data of the notes of the team, which shoppers never see.
+const RemovedNotes = "notes"

@@ -31,7 +31,7 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 	})
 	service := server.New(server.Config{
 		Invoices: d.invoices, Creator: creator, Merchants: d.Merchants, Endpoints: d.Endpoints, Links: d.Links, Themes: d.Themes, Products: d.Products, Terminals: d.Terminals, Feed: d.Storage,
-		Nonces: d.Storage, Simnet: d.simnet, Proofs: d.Proofs,
+		Nonces: d.Storage, Simnet: d.simnet, Proofs: d.Proofs, RemovedBefore: d.Storage.RemovedBefore,
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), Prices: d.Prices, Now: d.Now, Log: o.Log,
 		MaxUnpaid: int(c.MaxUnpaid), RequireNonce: bool(c.RequireNonce), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})

@@ -57,6 +57,9 @@ type Policy struct {
 	// accounts: on EVM networks a contract can send the coin in an internal transaction, for which
 	// nodes keep no log.
 	Balance bool
+	// ZeroConfirmationCents is the zero-confirmation cap: the largest value, in whole euro cents, that may count without
+	// a confirmation. 0 = none.
+	ZeroConfirmationCents int64
 	// Gas is the amount of the network's native coin that may arrive for a fully paid invoice
 	// without any effect: the merchant sends it to pay the fee of a sweep. Zero for assets
 	// that pay no fees.

@@ -73,6 +73,8 @@ type Health struct {
 	Progress string
 	// Fault is why the source cannot be trusted, "" if it can.
 	Fault string
+	// Mempool is true if the source is a node, whose mempool shows every unconfirmed transaction.
+	Mempool bool
 }
 
 // Request asks for the destination at an index of a wallet's public key.
@@ -221,6 +223,9 @@ type Transfer struct {
 	FirstSeen time.Time
 	Block     *Block // nil while unconfirmed
 	Coinbase  bool
+	// Firm is true if a complete mempool shows the unconfirmed transaction, all its inputs are confirmed, it does not
+	// signal that it can be replaced, and it pays the least fee rate of the source.
+	Firm bool
 	// Since is set if the transfer may be in an earlier block than Block: the time of the
 	// last block that is known not to contain it. Zero otherwise.
 	Since time.Time

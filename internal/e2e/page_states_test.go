@@ -160,6 +160,7 @@ var pageStates = []pageState{
 	{"desk_payment_settings", ofDesk, signedIn("/payment-settings"), 0},
 	{"desk_payment_settings_refused", ofDesk, inOrder(signedIn("/payment-settings"), enter("#quote_minutes", "90"), press("main form .end button", "#quote_minutes-error")), http.StatusUnprocessableEntity},
 	{"desk_payment_settings_explorer", ofDesk, inOrder(signedIn("/payment-settings"), enter("#explorers", "bitcoin=http://explorer.example/"), press("main form .end button", "#explorers-error")), http.StatusUnprocessableEntity},
+	{"desk_payment_settings_zero", ofDesk, inOrder(signedIn("/payment-settings"), enter("#zero_confirmation_btc", "900"), press("main form .end button", "#zero_confirmation_btc-error")), http.StatusUnprocessableEntity},
 	{"desk_payment_settings_stale", ofDesk, settingsChangedMeanwhile, http.StatusConflict},
 	{"desk_backup", ofDesk, atOwnDesk("/backup"), 0},
 	{"desk_all", ofDesk, atAllShops(""), 0},

@@ -26,6 +26,8 @@ type CreateRequest struct {
 	// DepthSteps is the number of ranges of amounts by which payments need more confirmations than
 	// the policies of the networks require; see chain.Policy.Deeper.
 	DepthSteps int
+	// ZeroConfirmationCents are the zero-confirmation caps by asset; see chain.Policy.
+	ZeroConfirmationCents map[string]int64
 	// AllowPaidExpired is the value that the request states for the terms; nil if it states none.
 	AllowPaidExpired *bool
 	ExpiresIn        time.Duration
@@ -162,6 +164,7 @@ func (s *Service) build(id string, now time.Time, request CreateRequest, priced 
 		}
 		asset := m.asset
 		asset.Policy = asset.Policy.Deeper(request.DepthSteps)
+		asset.Policy.ZeroConfirmationCents = request.ZeroConfirmationCents[asset.Code]
 		inv.Methods = append(inv.Methods, Method{
 			Asset: asset, Destination: destination, Index: index,
 			Birth: progress[m.asset.Network].Tip, Watched: m.watched,

@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"context"
+	"errors"
 	"math/big"
 	"slices"
 
@@ -64,13 +65,13 @@ func (s *Service) observations(ctx context.Context, network chain.ID, snapshot c
 	if len(touched) == 0 {
 		return nil, nil
 	}
-	required, err := s.requiredDepths(ctx, network, snapshot, owners, recorded)
+	required, instant, err := s.requiredDepths(ctx, network, snapshot, owners, recorded)
 	if err != nil {
 		return nil, err
 	}
 	byID := map[string]Observation{}
 	for id := range touched {
-		byID[id] = Observation{Network: network, Snapshot: snapshot, Transfers: byInvoice[id], Required: required}
+		byID[id] = Observation{Network: network, Snapshot: snapshot, Transfers: byInvoice[id], Required: required, Instant: instant}
 	}
 	return byID, nil
 }
@@ -109,10 +110,10 @@ func recordOf(recorded map[string]Recorded, network chain.ID, t chain.Transfer) 
 	return r
 }
 
-// changed reports whether a transfer is in another block or deeper than recorded.
+// changed reports whether a transfer is in another block or deeper than recorded, or firm for the first time.
 func changed(r Recorded, t chain.Transfer, s chain.Snapshot) bool {
 	if t.Block == nil {
-		return r.BlockHash != ""
+		return r.BlockHash != "" || t.Firm && !r.Firm && s.Unconfirmed == chain.Complete
 	}
 	if r.BlockHash != t.Block.Hash {
 		return true
@@ -130,10 +131,11 @@ func mayBeGone(r Recorded, s chain.Snapshot) bool {
 		slices.ContainsFunc(s.Conflicts, func(c chain.Conflict) bool { return slices.Contains(r.Spends, c.Outpoint) })
 }
 
-// requiredDepths returns the depth that transfers in blocks need. If a transaction or a block that pays a
+// requiredDepths returns the depth that transfers in blocks need, and the unconfirmed transfers that may count without a
+// confirmation. If a transaction or a block that pays a
 // hundred small invoices is reversed, all these payments are lost together. The depth therefore depends on
 // the value in the whole transaction and block that is not final yet, per merchant.
-func (s *Service) requiredDepths(ctx context.Context, network chain.ID, snapshot chain.Snapshot, owners Owners, recorded map[string]Recorded) (map[string]int, error) {
+func (s *Service) requiredDepths(ctx context.Context, network chain.ID, snapshot chain.Snapshot, owners Owners, recorded map[string]Recorded) (required map[string]int, instant map[string]bool, err error) {
 	var transfers []unfinalTransfer
 	invoices := map[string]*Invoice{} // read once each, since an invoice may be paid in many transactions
 	unfinal := map[string]*big.Rat{}  // by merchant and transaction or block
@@ -145,14 +147,18 @@ func (s *Service) requiredDepths(ctx context.Context, network chain.ID, snapshot
 	}
 	for _, t := range snapshot.Transfers {
 		owner, owned := owners(t.Script)
-		if r := recordOf(recorded, network, t); !owned || t.Amount.IsZero() || t.Block == nil || r.Required > 0 && r.Confirmations >= r.Required {
+		if r := recordOf(recorded, network, t); !owned || t.Amount.IsZero() || t.Block == nil && !t.Firm || r.Required > 0 && r.Confirmations >= r.Required {
 			continue
 		}
 		inv := invoices[owner.InvoiceID]
 		if inv == nil {
-			var err error
-			if inv, err = s.storage.Invoice(ctx, owner.InvoiceID); err != nil {
-				return nil, err
+			inv, err = s.storage.Invoice(ctx, owner.InvoiceID)
+			if _, broken := errors.AsType[*UnreadableError](err); broken && t.Block == nil {
+				add(owner.MerchantID+" "+t.Tx, unknownValue) // holds back only the transfers of its transaction
+				continue
+			}
+			if err != nil {
+				return nil, nil, err
 			}
 			invoices[owner.InvoiceID] = inv
 		}
@@ -167,7 +173,7 @@ func (s *Service) requiredDepths(ctx context.Context, network chain.ID, snapshot
 			add(key, u.value)
 		}
 	}
-	required := map[string]int{}
+	required, instant = map[string]int{}, map[string]bool{}
 	for _, u := range transfers {
 		maximum := u.invoice
 		for _, key := range u.keys() {
@@ -175,9 +181,23 @@ func (s *Service) requiredDepths(ctx context.Context, network chain.ID, snapshot
 				maximum = unfinal[key]
 			}
 		}
-		required[u.transfer.ID] = confirmations(u.method.Asset.Policy, wholeCents(maximum), u.transfer.Coinbase)
+		policy := u.method.Asset.Policy
+		if u.transfer.Block == nil {
+			instant[u.transfer.ID] = isWithin(maximum, policy.ZeroConfirmationCents)
+			continue
+		}
+		required[u.transfer.ID] = confirmations(policy, wholeCents(maximum), u.transfer.Coinbase)
 	}
-	return required, nil
+	return required, instant, nil
+}
+
+// unknownValue takes the place of the value of a transfer to an invoice that cannot be read, in euro cents. It is above every
+// cap.
+var unknownValue = big.NewRat(1<<62, 1)
+
+// isWithin reports whether a value in euro cents is at most a cap in whole cents, which is 0 if there is none.
+func isWithin(value *big.Rat, maximum int64) bool {
+	return maximum > 0 && value.Cmp(big.NewRat(maximum, 1)) <= 0
 }
 
 // unfinalTransfer is a transfer whose required depth is computed.
@@ -189,10 +209,12 @@ type unfinalTransfer struct {
 	value    *big.Rat
 }
 
-// keys returns the keys of the transfer's transaction, if known, and of its block. Each of them leaves the
+// keys returns the keys of the transfer's transaction and of its block, if they are known. Each of them leaves the
 // chain as a whole.
-func (u unfinalTransfer) keys() []string {
-	keys := []string{u.merchant + " " + u.transfer.Block.Hash}
+func (u unfinalTransfer) keys() (keys []string) {
+	if u.transfer.Block != nil {
+		keys = append(keys, u.merchant+" "+u.transfer.Block.Hash)
+	}
 	if u.transfer.Tx != "" {
 		keys = append(keys, u.merchant+" "+u.transfer.Tx)
 	}

@@ -276,7 +276,7 @@ func (inv *Invoice) settleFolds(o Observation) {
 	merged := map[int]bool{}
 	for i := range inv.Transfers {
 		t := &inv.Transfers[i]
-		final := t.Folded > 0 && !t.isSettled() && t.Network == o.Network && t.Confirmed() && t.Block.Height <= o.Snapshot.From.Height &&
+		final := t.Folded > 0 && !t.isSettled() && t.Network == o.Network && t.Final() && t.Block.Height <= o.Snapshot.From.Height &&
 			t.FirstSeen.Before(o.Snapshot.Started.Add(inv.Clock)) && !slices.Contains(inv.Accepted, t.ID)
 		if !final {
 			continue

@@ -230,6 +230,9 @@ func (inv *Invoice) inTime(t Transfer, m Method, a allocation, q Quote) bool {
 	}
 	seen := !a.firstSeen.After(q.Until) ||
 		coverage.blindBefore(q.Until) && !first.After(q.Until.Add(inv.Terms.Rules.BlindWindow))
+	if t.Instant { // no confirmation was required
+		return seen
+	}
 	deadline := q.Until.Add(inv.Terms.Rules.ConfirmWindow)
 	if t.ConfirmedAt.IsZero() {
 		return seen && !coverage.Scanned.After(deadline)
@@ -327,11 +330,11 @@ func (l ledger) sum(confirmedOnly bool) *big.Rat {
 	return total
 }
 
-// received adds up the values received, of all transfers or only of the confirmed ones.
-func (l ledger) received(confirmedOnly bool) *big.Rat {
+// received adds up the values received, of all transfers or only of the final ones.
+func (l ledger) received(finalOnly bool) *big.Rat {
 	total := new(big.Rat)
 	for _, e := range l.entries {
-		if !confirmedOnly || e.transfer.Confirmed() {
+		if !finalOnly || e.transfer.Final() {
 			total.Add(total, e.receivedValue())
 		}
 	}
@@ -353,7 +356,7 @@ func (l ledger) completing(minimum *big.Rat) (tx, asset string) {
 		return !e.transfer.Confirmed() || e.value.Sign() == 0
 	})
 	slices.SortStableFunc(entries, func(a, b entry) int {
-		return a.transfer.ConfirmedAt.Compare(b.transfer.ConfirmedAt)
+		return a.transfer.countedAt().Compare(b.transfer.countedAt())
 	})
 	total := new(big.Rat)
 	for _, e := range entries {

@@ -23,6 +23,9 @@ type Observation struct {
 	// Required is the depth, by transfer ID, of transfers that may be confirmed for the first time,
 	// computed over the whole snapshot.
 	Required map[string]int
+	// Instant are the IDs of the unconfirmed transfers that may count without a confirmation, computed over the whole
+	// snapshot.
+	Instant map[string]bool
 	// Market returns the current value of an amount in the invoice's currency, or nil without a
 	// rate. Market itself may be nil.
 	Market func(asset string, amount money.Amount) *money.Amount
@@ -148,6 +151,7 @@ func (inv *Invoice) updateTransfer(t *Transfer, o Observation, current chain.Tra
 	// A transfer that was found to be older stays older, even if the birth block leaves the chain.
 	t.Old = (t.Sighted || t.Old) && t.FirstSeen.Before(inv.CreatedAt)
 	if current.Block == nil {
+		inv.applyCap(t, o, current)
 		t.Block, t.Confirmations = nil, 0
 		return
 	}
@@ -161,7 +165,7 @@ func (inv *Invoice) updateTransfer(t *Transfer, o Observation, current chain.Tra
 	if t.ConfirmedAt.IsZero() {
 		t.ConfirmedAt = block.Time
 	}
-	if required := o.Required[t.ID]; t.Required == 0 || (required > t.Required && inv.State.Status != Paid && !t.Confirmed()) {
+	if required := o.Required[t.ID]; t.Required == 0 || (required > t.Required && inv.State.Status != Paid && !t.Final()) {
 		t.Required = max(required, 1)
 	}
 	t.Old = t.Old || inv.olderThanInvoice(o.Network, t.Asset, block)
@@ -169,12 +173,32 @@ func (inv *Invoice) updateTransfer(t *Transfer, o Observation, current chain.Tra
 	t.Confirmations = min(max(depth, known), t.Required)
 }
 
+// applyCap decides once, when an unconfirmed transfer is first shown as firm, whether it counts without a confirmation. A
+// transfer that was in a block, that was gone before, or that spends an outpoint of another recorded transaction does not.
+func (inv *Invoice) applyCap(t *Transfer, o Observation, current chain.Transfer) {
+	if !t.ConfirmedAt.IsZero() {
+		t.Instant = false
+	}
+	if t.Firm || !current.Firm || o.Snapshot.Unconfirmed != chain.Complete {
+		return
+	}
+	t.Firm = true
+	t.Instant = o.Instant[t.ID] && t.ConfirmedAt.IsZero() && !inv.spentBefore(*t)
+}
+
+// spentBefore reports whether another recorded transaction spends an outpoint of t.
+func (inv *Invoice) spentBefore(t Transfer) bool {
+	return slices.ContainsFunc(inv.Transfers, func(other Transfer) bool {
+		return other.Network == t.Network && other.Tx != t.Tx && slices.ContainsFunc(other.Spends, func(o string) bool { return slices.Contains(t.Spends, o) })
+	})
+}
+
 // markMissing updates a recorded transfer that the snapshot does not show. It changes nothing if the
 // snapshot's coverage allows no conclusion.
 func (inv *Invoice) markMissing(t *Transfer, o Observation) {
 	if t.Block != nil {
 		if o.Snapshot.Covers(t.Block.Height) {
-			t.Presence, t.Block, t.Confirmations = Reorged, nil, 0
+			t.Presence, t.Block, t.Confirmations, t.Instant = Reorged, nil, 0, false
 		}
 		return
 	}
@@ -184,7 +208,7 @@ func (inv *Invoice) markMissing(t *Transfer, o Observation) {
 	})
 	timedOut := o.Snapshot.Started.Add(inv.Clock).Sub(t.FirstSeen) > unconfirmedTTL
 	if o.Snapshot.Unconfirmed == chain.Complete || spent || timedOut {
-		t.Presence = Replaced
+		t.Presence, t.Instant = Replaced, false
 		if !t.ConfirmedAt.IsZero() {
 			t.Presence = Reorged
 		}

@@ -51,6 +51,11 @@ type Transfer struct {
 	// Unsure is true if the network cannot show that the transfer is younger than the invoice. The
 	// merchant decides about it.
 	Unsure bool
+	// Firm is true once the network's source showed the unconfirmed transfer as firm; see chain.Transfer. The zero-confirmation
+	// cap is applied then, and never again.
+	Firm bool
+	// Instant is true if the transfer counts without a confirmation. It stays true in a block.
+	Instant bool
 	// Market is the fiat value at first sight, if that was after the quote's end and a rate was
 	// known.
 	Market *money.Amount
@@ -64,8 +69,19 @@ type Transfer struct {
 // IsRise reports whether t is the rise of a balance.
 func (t Transfer) IsRise() bool { return chain.IsRise(t.ID) }
 
-// Confirmed reports whether t is as deep as its policy requires.
-func (t Transfer) Confirmed() bool {
+// Confirmed reports whether t is final, or counts without a confirmation.
+func (t Transfer) Confirmed() bool { return t.Final() || t.Instant && t.Presence == Present }
+
+// countedAt returns the time by which confirmed transfers are ordered.
+func (t Transfer) countedAt() time.Time {
+	if t.Instant {
+		return t.FirstSeen
+	}
+	return t.ConfirmedAt
+}
+
+// Final reports whether t is as deep as its policy requires. Whatever spends or returns the money needs final transfers.
+func (t Transfer) Final() bool {
 	return t.Presence == Present && t.Block != nil && t.Required > 0 && t.Confirmations >= t.Required
 }
 
@@ -88,7 +104,7 @@ const (
 	// PaymentLate means that the transfer does not count because it arrived after its quote's end,
 	// or after the merchant declined.
 	PaymentLate PaymentState = "late"
-	// PaymentConfirmed means that the transfer is as deep as its policy requires.
+	// PaymentConfirmed means that the transfer is as deep as its policy requires, or counts without a confirmation.
 	PaymentConfirmed PaymentState = "confirmed"
 	// PaymentSeen means that the transfer is on the network, but not deep enough yet.
 	PaymentSeen PaymentState = "seen"

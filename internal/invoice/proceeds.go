@@ -12,11 +12,11 @@ import (
 	"chequer/internal/money"
 )
 
-// createSales creates the sales of an invoice that has just become paid. It creates none if the
-// invoice already has sales, or if the merchant's terms exclude them.
+// createSales creates the sales of an invoice that has become paid. It creates none if the invoice already
+// has sales, if the merchant's terms exclude them, or while a payment counts without being final.
 func (inv *Invoice) createSales(now time.Time) {
 	terms := inv.Terms.Sale
-	if inv.Mode != Live || inv.Terms.DisableSale || len(terms.Coins) == 0 || len(inv.Sales) > 0 {
+	if inv.Mode != Live || inv.Terms.DisableSale || len(terms.Coins) == 0 || len(inv.Sales) > 0 || inv.waitsForBlock() {
 		return
 	}
 	for _, p := range inv.sellable() {
@@ -38,6 +38,11 @@ func (inv *Invoice) createSales(now time.Time) {
 			State: SaleWaiting, CreatedAt: now, Since: now, NextAt: now,
 		})
 	}
+}
+
+// waitsForBlock reports whether a transfer counts that is not final yet.
+func (inv *Invoice) waitsForBlock() bool {
+	return slices.ContainsFunc(inv.Transfers, func(t Transfer) bool { return t.Confirmed() && !t.Final() })
 }
 
 // coinShare is the amount of a coin that paid the price, and the euro value credited for it.
@@ -98,14 +103,14 @@ func (inv *Invoice) Funds(s *Sale) bool {
 	return confirmed.Cmp(s.Amount.Rat()) >= 0
 }
 
-// credited returns the confirmed transfers that count, in the order of confirmation. Transfers that
+// credited returns the final transfers that count, in the order of confirmation. Transfers that
 // the merchant accepted are first, each valued at its newest quoted price.
 func (inv *Invoice) credited() []entry {
 	l := inv.ledger()
 	var accepted, rest []entry
 	for _, e := range l.entries {
 		switch {
-		case !e.transfer.Confirmed():
+		case !e.transfer.Final():
 		case l.accepted && e.accepted:
 			if valued, priced := inv.atNewestPrice(e); priced {
 				accepted = append(accepted, valued)

@@ -222,7 +222,7 @@ func (inv *Invoice) balances(l ledger, s State) []Balance {
 	for _, e := range entries {
 		t := e.transfer
 		b := balance(t.Network, t.Asset, t.Amount.Currency())
-		if t.Confirmed() {
+		if t.Final() {
 			b.Received = b.Received.Add(t.Amount)
 		}
 		b.Waiting = b.Waiting.Add(inv.waitingPart(e, l, s))
@@ -252,7 +252,7 @@ func (inv *Invoice) isReceived(e entry) bool {
 func countsRefunded(l ledger, b Balance, taken money.Amount) bool {
 	rest := b.Received
 	for _, e := range l.entries {
-		if t := e.transfer; e.counted != nil && t.Confirmed() && t.Asset == b.Asset && t.Network == b.Network {
+		if t := e.transfer; e.counted != nil && t.Final() && t.Asset == b.Asset && t.Network == b.Network {
 			rest = atLeastZero(rest, money.FromMinor(e.counted, t.Amount.Currency()))
 		}
 	}
@@ -330,7 +330,7 @@ func (inv *Invoice) addSurplus(list []Balance, entries []entry, l ledger) {
 		if l.accepted && e.accepted {
 			units = e.transfer.Amount.Minor()
 		}
-		if excess.Sign() <= 0 || !e.transfer.Confirmed() || units == nil || value.Sign() <= 0 {
+		if excess.Sign() <= 0 || !e.transfer.Final() || units == nil || value.Sign() <= 0 {
 			continue
 		}
 		share := new(big.Rat).Quo(excess, value)

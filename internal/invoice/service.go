@@ -133,6 +133,18 @@ func (s *Service) BlockTime(network chain.ID) time.Duration {
 	return 0
 }
 
+// SeesMempool reports whether the source of a network is a node, whose mempool shows every unconfirmed transaction.
+func (s *Service) SeesMempool(network chain.ID) bool {
+	for _, networks := range s.networks {
+		for _, n := range networks {
+			if source, ok := n.(chain.Reporter); ok && n.ID() == network {
+				return source.Health().Mempool
+			}
+		}
+	}
+	return false
+}
+
 // KnownAsset returns the asset of a network with a code. It may be a bridged token, which is never
 // offered as a payment method.
 func (s *Service) KnownAsset(network chain.ID, code string) (chain.Asset, bool) {
@@ -312,6 +324,8 @@ func (s *Service) applyChange(inv, before *Invoice, progress map[chain.ID]Progre
 		if inv.FirstPaidAt.IsZero() {
 			inv.FirstPaidAt = state.PaidAt
 		}
+	}
+	if state.Status == Paid && (before.State.Status != Paid || before.waitsForBlock()) {
 		inv.createSales(now)
 	}
 	ignored := inv.ignoredTransfers(l)

@@ -48,7 +48,7 @@ type State struct {
 	Exceptions []Exception
 	Paid       money.Amount // fiat that counts, seen or confirmed; at most the price
 	Due        money.Amount // the price minus Paid
-	Overpaid   money.Amount // confirmed fiat above the price
+	Overpaid   money.Amount // final fiat above the price
 	// Decided reports whether the merchant has decided about all money that waited for a decision other than
 	// an acceptance: it was refunded, its refund was declined, or the surplus is kept.
 	Decided bool
@@ -99,13 +99,13 @@ func (inv *Invoice) evaluate(ledger ledger) State {
 	}
 
 	// Paid is the amount received, even if the merchant accepted less than the price.
-	seen, confirmed = ledger.received(false), ledger.received(true)
+	seen, final := ledger.received(false), ledger.received(true)
 	s.Paid = fiatDown(seen, inv.Terms.Price)
 	s.Due = inv.Terms.Price.Sub(s.Paid)
 	if covered {
 		s.Due = money.Zero(inv.Terms.Price.Currency())
 	}
-	excess := new(big.Rat).Sub(confirmed, price)
+	excess := new(big.Rat).Sub(final, price)
 	s.Overpaid = money.RoundDown(major(excess, inv.Terms.Price.Currency()), inv.Terms.Price.Currency())
 	s.PaidTx, s.PaidAsset = ledger.completing(minimum)
 	underpaid := seen.Sign() > 0 && !covered || ledger.accepted && seen.Cmp(minimum) < 0

@@ -144,6 +144,7 @@ type Recorded struct {
 	Confirmations int
 	Required      int
 	Folded        int // see Transfer
+	Firm          bool
 }
 
 // UnpaidWindow is the age up to which an unpaid invoice counts towards an UnpaidLimit.

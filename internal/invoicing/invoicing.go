@@ -139,6 +139,12 @@ func applySettings(p merchant.PaymentSettings, r *invoice.CreateRequest) {
 		r.ExpiresIn = p.QuoteTime
 	}
 	r.Tolerance, r.DepthSteps = invoice.Tolerance(p.Tolerance), p.Confirmations.Steps()
+	for asset, limit := range p.ZeroConfirmation {
+		if r.ZeroConfirmationCents == nil {
+			r.ZeroConfirmationCents = map[string]int64{}
+		}
+		r.ZeroConfirmationCents[asset] = limit.Cents()
+	}
 	r.Terms.AllowPaidExpired = p.LatePayments != merchant.LateDecide
 	if r.AllowPaidExpired != nil {
 		r.Terms.AllowPaidExpired = *r.AllowPaidExpired

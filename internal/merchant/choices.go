@@ -43,6 +43,18 @@ func (c Choices) PersonalDataMonths() int {
 	return p.PersonalDataMonths
 }
 
+// BookYears returns the number of whole calendar years after which invoices are removed: 0, which keeps them, if the merchant has
+// chosen none. The environment cannot set it.
+func (c Choices) BookYears() int {
+	var p PaymentSettings
+	if text, chosen := c[SettingBooks]; chosen {
+		if _, err := setBookYears(&p, text); err != nil {
+			return 0
+		}
+	}
+	return p.BookYears
+}
+
 // With returns the choices after changes. An empty text or the default removes a choice. The error is a
 // *FieldError.
 func (c Choices) With(changes Choices) (Choices, error) {

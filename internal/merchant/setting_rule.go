@@ -44,12 +44,33 @@ func setPercent(b *Bound, text string) (string, error) {
 	return share.String(), nil
 }
 
-func setEuro(b *Bound, text string) (string, error) {
+func setEuro(b *Bound, text string) (normal string, err error) {
+	b.Euro, err = parseEuro(text, maxEuro)
+	return b.Euro.String(), err
+}
+
+// parseEuro parses an amount of euro that is at most a maximum.
+func parseEuro(text string, maximum money.Amount) (money.Amount, error) {
 	euro, err := money.Parse(text, money.EUR)
-	if err != nil || euro.Cmp(maxEuro) > 0 {
-		return "", errors.New("must be an amount of euro, such as 0.10")
+	if err != nil || euro.Cmp(maximum) > 0 {
+		return money.Amount{}, errors.New("must be an amount of euro, such as 0.10")
 	}
-	b.Euro = euro
+	return euro, nil
+}
+
+// maxZeroConfirmation is the largest zero-confirmation cap: the value below which Bitcoin payments need one confirmation.
+var maxZeroConfirmation = money.MustParse("500", money.EUR)
+
+// setZeroConfirmation sets the zero-confirmation cap of an asset.
+func setZeroConfirmation(p *PaymentSettings, asset, text string) (string, error) {
+	euro, err := parseEuro(text, maxZeroConfirmation)
+	if err != nil {
+		return "", fmt.Errorf("must be an amount of euro from 0 to %s", maxZeroConfirmation)
+	}
+	if p.ZeroConfirmation == nil {
+		p.ZeroConfirmation = map[string]money.Amount{}
+	}
+	p.ZeroConfirmation[asset] = euro
 	return euro.String(), nil
 }
 
@@ -103,8 +124,8 @@ func setZone(p *PaymentSettings, text string) (string, error) {
 	return p.Zone, nil
 }
 
-// PersonalDataKept is the value of SettingPersonalData with which nothing is removed.
-const PersonalDataKept = "off"
+// Kept is the value of SettingPersonalData and SettingBooks with which nothing is removed.
+const Kept = "off"
 
 const (
 	// ProposedPersonalDataMonths is the period that the form for the payment settings proposes.
@@ -115,15 +136,32 @@ const (
 	maxPersonalDataMonths = 600
 )
 
+const (
+	// ProposedBookYears is the period that the form for the payment settings proposes.
+	ProposedBookYears = 10
+	// minBookYears is longer than any time for which something is expected of an invoice.
+	minBookYears = 2
+	maxBookYears = 50
+)
+
 func setPersonalDataMonths(p *PaymentSettings, text string) (string, error) {
-	if text == PersonalDataKept {
+	return setPeriod(&p.PersonalDataMonths, text, "months", minPersonalDataMonths, maxPersonalDataMonths)
+}
+
+func setBookYears(p *PaymentSettings, text string) (string, error) {
+	return setPeriod(&p.BookYears, text, "years", minBookYears, maxBookYears)
+}
+
+// setPeriod sets a retention period.
+func setPeriod(period *int, text, unit string, low, high int) (string, error) {
+	if text == Kept {
 		return text, nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < minPersonalDataMonths || n > maxPersonalDataMonths {
-		return "", fmt.Errorf("must be %s, or a whole number of months from %d to %d", PersonalDataKept, minPersonalDataMonths, maxPersonalDataMonths)
+	if err != nil || n < low || n > high {
+		return "", fmt.Errorf("must be %s, or a whole number of %s from %d to %d", Kept, unit, low, high)
 	}
-	p.PersonalDataMonths = n
+	*period = n
 	return strconv.Itoa(n), nil
 }
 

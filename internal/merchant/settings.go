@@ -25,9 +25,14 @@ type PaymentSettings struct {
 	Currency   string   // code of the fiat currency of the storefront and of the forms for new products, links and terminals
 	Zone       string   // name of the time zone of the books: of the days and the times that the desk shows
 	Explorers  Explorers
+	// ZeroConfirmation are the zero-confirmation caps by asset, in euro: the largest value that counts without a
+	// confirmation. Zero = none.
+	ZeroConfirmation map[string]money.Amount
 	// PersonalDataMonths is the number of months after the end of an invoice after which its personal data are
 	// removed; 0 = they are kept. See invoice.PersonalData.
 	PersonalDataMonths int
+	// BookYears is the number of whole calendar years after which invoices are removed; 0 = they are kept.
+	BookYears int
 }
 
 // Bound is a part of a price. If both bounds are set, the smaller one applies.
@@ -81,12 +86,26 @@ func (c Confirmations) Steps() int {
 const maxSteps = 100
 
 // Relaxes reports whether p can make an invoice paid, or an acceptance possible, that old would not, or removes personal
-// data earlier.
+// data or invoices earlier.
 func (p PaymentSettings) Relaxes(old PaymentSettings) bool {
 	return !p.Tolerance.within(old.Tolerance) || !p.ShortLimit.within(old.ShortLimit) ||
 		slices.Index(AllLatePayments, p.LatePayments) > slices.Index(AllLatePayments, old.LatePayments) ||
 		slices.Index(AllConfirmations, p.Confirmations) < slices.Index(AllConfirmations, old.Confirmations) ||
-		p.PersonalDataMonths > 0 && (old.PersonalDataMonths == 0 || p.PersonalDataMonths < old.PersonalDataMonths)
+		p.raisesZeroConfirmation(old) ||
+		isEarlier(p.PersonalDataMonths, old.PersonalDataMonths) || isEarlier(p.BookYears, old.BookYears)
+}
+
+// isEarlier reports whether a period ends before another; 0 never ends.
+func isEarlier(period, other int) bool { return period > 0 && (other == 0 || period < other) }
+
+// raisesZeroConfirmation reports whether a zero-confirmation cap of p is higher than in old.
+func (p PaymentSettings) raisesZeroConfirmation(old PaymentSettings) bool {
+	for asset, limit := range p.ZeroConfirmation {
+		if limit.Cents() > old.ZeroConfirmation[asset].Cents() {
+			return true
+		}
+	}
+	return false
 }
 
 // within reports whether a bound is at most another for every price.
@@ -123,6 +142,9 @@ const (
 	SettingTimeZone         SettingName = "time_zone"
 	SettingExplorers        SettingName = "explorers"
 	SettingPersonalData     SettingName = "personal_data_months"
+	SettingBooks            SettingName = "book_years"
+	SettingZeroBTC          SettingName = "zero_confirmation_btc"
+	SettingZeroLTC          SettingName = "zero_confirmation_ltc"
 )
 
 // definition defines a payment setting.
@@ -141,6 +163,8 @@ var definitions = []definition{
 	{SettingTolerancePercent, "0", func(p *PaymentSettings, text string) (string, error) { return setPercent(&p.Tolerance, text) }},
 	{SettingToleranceAmount, "0", func(p *PaymentSettings, text string) (string, error) { return setEuro(&p.Tolerance, text) }},
 	{SettingConfirmations, string(StandardConfirmations), setConfirmations},
+	{SettingZeroBTC, "0", func(p *PaymentSettings, text string) (string, error) { return setZeroConfirmation(p, "BTC", text) }},
+	{SettingZeroLTC, "0", func(p *PaymentSettings, text string) (string, error) { return setZeroConfirmation(p, "LTC", text) }},
 	{SettingShortPercent, "5", func(p *PaymentSettings, text string) (string, error) { return setPercent(&p.ShortLimit, text) }},
 	{SettingShortAmount, "20", func(p *PaymentSettings, text string) (string, error) { return setEuro(&p.ShortLimit, text) }},
 	{SettingLanguages, "", setLanguages},
@@ -148,7 +172,8 @@ var definitions = []definition{
 	{SettingCurrency, money.EUR.Code, setCurrency},
 	{SettingTimeZone, zone.UTC, setZone},
 	{SettingExplorers, "", setExplorers},
-	{SettingPersonalData, PersonalDataKept, setPersonalDataMonths},
+	{SettingPersonalData, Kept, setPersonalDataMonths},
+	{SettingBooks, Kept, setBookYears},
 }
 
 // SettingNames returns the names of the payment settings, in the order of lists.

@@ -70,6 +70,7 @@ func TestOverrides_Effective_has_the_defaults(t *testing.T) {
 	want := merchant.PaymentSettings{
 		QuoteTime: 15 * time.Minute, Tolerance: merchant.Bound{Euro: euro("0")}, LatePayments: merchant.LateDecide, Confirmations: merchant.StandardConfirmations,
 		ShortLimit: merchant.Bound{BasisPoints: 500, Euro: euro("20")}, Zone: "UTC", Currency: "EUR",
+		ZeroConfirmation: map[string]money.Amount{"BTC": euro("0"), "LTC": euro("0")},
 	}
 	if got, err := merchant.Overrides(nil).Effective(nil); err != nil || !cmp.Equal(want, got) {
 		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, got))
@@ -77,7 +78,7 @@ func TestOverrides_Effective_has_the_defaults(t *testing.T) {
 	chosen, err := merchant.Choices{}.With(merchant.Choices{
 		merchant.SettingMethods: "EURC,BTC", merchant.SettingQuoteMinutes: "030", merchant.SettingTolerancePercent: "0.50", merchant.SettingToleranceAmount: "0.10",
 		merchant.SettingLatePayments: "worth", merchant.SettingConfirmations: "most", merchant.SettingShortPercent: "0", merchant.SettingShortAmount: "9.5",
-		merchant.SettingLanguages: "de en de", merchant.SettingStorefront: "on", merchant.SettingCurrency: "chf", merchant.SettingTimeZone: "asia/kathmandu",
+		merchant.SettingLanguages: "de en de", merchant.SettingStorefront: "on", merchant.SettingCurrency: "chf", merchant.SettingTimeZone: "asia/kathmandu", merchant.SettingZeroLTC: "25",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +86,7 @@ func TestOverrides_Effective_has_the_defaults(t *testing.T) {
 	want = merchant.PaymentSettings{
 		QuoteTime: 30 * time.Minute, Tolerance: merchant.Bound{BasisPoints: 50, Euro: euro("0.1")}, LatePayments: merchant.LateWorth, Methods: "EURC BTC",
 		Confirmations: merchant.MostConfirmations, ShortLimit: merchant.Bound{Euro: euro("0")}, Languages: []string{"de", "en"}, Storefront: true, Currency: "CHF", Zone: "Asia/Kathmandu",
+		ZeroConfirmation: map[string]money.Amount{"BTC": euro("0"), "LTC": euro("25")},
 	}
 	if got, err := merchant.Overrides(nil).Effective(chosen); err != nil || !cmp.Equal(want, got) {
 		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, got))
@@ -115,6 +117,16 @@ func TestChoices_With_refuses_invalid_values_by_name(t *testing.T) {
 		{merchant.SettingToleranceAmount, "1000000", "tolerance_amount must be"},
 		{merchant.SettingLatePayments, "Accept", "late_payments must be one of decide, worth, accept"},
 		{merchant.SettingConfirmations, "0", "confirmations must be one of standard, more, most"},
+		{merchant.SettingZeroBTC, "49.90", "49.9"},
+		{merchant.SettingZeroLTC, "0.00", ""},
+		{merchant.SettingZeroBTC, "500", "500"},
+		{merchant.SettingZeroBTC, "500.01", "zero_confirmation_btc must be an amount of euro from 0 to 500"},
+		{merchant.SettingZeroLTC, "-1", "zero_confirmation_ltc must be an amount of euro from 0 to 500"},
+		{merchant.SettingBooks, "02", "2"},
+		{merchant.SettingBooks, "50", "50"},
+		{merchant.SettingBooks, "off", ""},
+		{merchant.SettingBooks, "1", "book_years must be off, or a whole number of years from 2 to 50"},
+		{merchant.SettingBooks, "51", "book_years must be off"},
 		{merchant.SettingMethods, "BTC BTC", "payment_methods must not contain BTC twice"},
 		{merchant.SettingMethods, "btc", "payment_methods must be codes"},
 		{merchant.SettingShortPercent, "all", "short_percent must be"},
@@ -177,6 +189,12 @@ func TestPaymentSettings_Relaxes_reports_looser_rules_only(t *testing.T) {
 		"a larger limit of short acceptance":   {nil, choices{"short_amount": "20.01"}, true},
 		"no acceptance of short payments":      {nil, choices{"short_percent": "0"}, false},
 		"acceptance of short payments allowed": {choices{"short_percent": "0"}, nil, true},
+		"payments without confirmation":        {nil, choices{"zero_confirmation_ltc": "1"}, true},
+		"a higher zero-confirmation cap":       {choices{"zero_confirmation_btc": "50"}, choices{"zero_confirmation_btc": "50.01"}, true},
+		"a lower zero-confirmation cap":        {choices{"zero_confirmation_btc": "50"}, choices{"zero_confirmation_btc": "49"}, false},
+		"invoices are removed":                 {nil, choices{"book_years": "10"}, true},
+		"invoices are removed earlier":         {choices{"book_years": "10"}, choices{"book_years": "9"}, true},
+		"invoices are removed later":           {choices{"book_years": "10"}, choices{"book_years": "11"}, false},
 		"personal data are removed":            {nil, choices{"personal_data_months": "24"}, true},
 		"personal data are removed earlier":    {choices{"personal_data_months": "24"}, choices{"personal_data_months": "23"}, true},
 		"personal data are removed later":      {choices{"personal_data_months": "24"}, choices{"personal_data_months": "36"}, false},

@@ -17,6 +17,8 @@ type Report struct {
 	By       Grouping
 	// Zones are the time zones of the days that were summed: one in a report of one merchant.
 	Zones []*time.Location
+	// Removed are the days whose invoices were removed. In a report of several merchants it is the latest of them.
+	Removed Removed
 	// Totals has one entry for each currency with paid invoices in one of the periods, the one with the
 	// most invoices first. Amounts of different currencies are never added.
 	Totals []Totals

@@ -23,8 +23,19 @@ func (s *Service) Report(ctx context.Context, merchantID string, mode invoice.Mo
 		return Report{}, err
 	}
 	r := newReport(p, previous, by, sums.Current, sums.Previous)
-	r.Zones = []*time.Location{sums.Zone}
+	r.Zones, r.Removed = []*time.Location{sums.Zone}, sums.Removed
 	return r, nil
+}
+
+// Removed returns the days whose invoices were removed from a merchant's books.
+func (s *Service) Removed(ctx context.Context, merchantID string) (Removed, error) {
+	sums, err := s.storage.DaySums(ctx, merchantID, invoice.Live, Period{}, Period{}, false)
+	return sums.Removed, err
+}
+
+// OldInvoices returns the largest number of a merchant's invoices that a removal with a cut deletes.
+func (s *Service) OldInvoices(ctx context.Context, merchantID string, cut time.Time) (int64, error) {
+	return s.storage.CountBooks(ctx, merchantID, cut)
 }
 
 // Sums returns the sum of a merchant's invoices that became paid in a period and are paid, for each currency. It reads
@@ -46,18 +57,22 @@ func (s *Service) Sums(ctx context.Context, merchantID string, mode invoice.Mode
 func (s *Service) ShopsReport(ctx context.Context, merchantIDs []string, mode invoice.Mode, p, previous Period) (Report, error) {
 	var all DaySums
 	var zones []*time.Location
+	var removed Removed
 	for _, id := range merchantIDs {
 		sums, err := s.storage.DaySums(ctx, id, mode, p, previous, false)
 		if err != nil {
 			return Report{}, err
 		}
 		all.Current, all.Previous = appendSums(all.Current, id, sums.Current), appendSums(all.Previous, id, sums.Previous)
+		if sums.Removed.Before > removed.Before || removed.At.IsZero() {
+			removed = sums.Removed
+		}
 		if !slices.Contains(zones, sums.Zone) {
 			zones = append(zones, sums.Zone)
 		}
 	}
 	r := newReport(p, previous, ByShop, all.Current, all.Previous)
-	r.Zones = zones
+	r.Zones, r.Removed = zones, removed
 	for i, t := range r.Totals {
 		for _, id := range merchantIDs {
 			if !slices.ContainsFunc(t.Groups, func(g Group) bool { return g.Value == id }) {

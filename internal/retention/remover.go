@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Remover removes personal data. It is safe for concurrent use.
+// Remover removes personal data and old invoices. It is safe for concurrent use.
 type Remover struct {
 	Config
 }
@@ -27,11 +27,11 @@ type Config struct {
 // New returns a new Remover.
 func New(c Config) *Remover { return &Remover{c} }
 
-// Run removes personal data until the context ends.
+// Run carries out the runs that are due until the context ends.
 func (r *Remover) Run(ctx context.Context) error {
 	for {
 		if err := r.Remove(ctx); err != nil && ctx.Err() == nil {
-			r.Log.ErrorContext(ctx, "personal data not removed", "error", err)
+			r.Log.ErrorContext(ctx, "personal data or books not removed", "error", err)
 		}
 		if !clock.Sleep(ctx, r.Every) {
 			return nil
@@ -41,21 +41,28 @@ func (r *Remover) Run(ctx context.Context) error {
 
 // Remove carries out the runs that are due. If one fails, it continues with the next merchant.
 func (r *Remover) Remove(ctx context.Context) error {
-	merchants, err := r.Storage.RetentionShops(ctx)
+	return errors.Join(
+		r.removeOf(ctx, r.Storage.RetentionShops, r.Storage.RemovePersonalData),
+		r.removeOf(ctx, r.Storage.BookShops, r.Storage.RemoveBooks))
+}
+
+// removeOf carries out the runs of one kind.
+func (r *Remover) removeOf(ctx context.Context, shops func(context.Context) ([]string, error), step func(context.Context, string, time.Time) (bool, error)) error {
+	merchants, err := shops(ctx)
 	if err != nil {
 		return err
 	}
 	var faults []error
 	for _, id := range merchants {
-		faults = append(faults, r.remove(ctx, id))
+		faults = append(faults, r.complete(ctx, id, step))
 	}
 	return errors.Join(faults...)
 }
 
-// remove carries out the run of a merchant.
-func (r *Remover) remove(ctx context.Context, merchantID string) error {
+// complete carries out the run of a merchant.
+func (r *Remover) complete(ctx context.Context, merchantID string, step func(context.Context, string, time.Time) (bool, error)) error {
 	for {
-		done, err := r.Storage.RemovePersonalData(ctx, merchantID, r.Now())
+		done, err := step(ctx, merchantID, r.Now())
 		if err != nil || done {
 			return err
 		}

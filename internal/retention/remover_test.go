@@ -31,6 +31,12 @@ func (r *runs) called() []string {
 
 func (r *runs) RetentionShops(context.Context) ([]string, error) { return []string{"a", "b", "c"}, nil }
 
+func (r *runs) BookShops(context.Context) ([]string, error) { return []string{"d"}, nil }
+
+func (r *runs) RemoveBooks(ctx context.Context, merchantID string, now time.Time) (bool, error) {
+	return r.RemovePersonalData(ctx, merchantID, now)
+}
+
 func (r *runs) RemovePersonalData(_ context.Context, merchantID string, now time.Time) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,7 +53,7 @@ func TestRemover_pauses_and_continues_after_an_error(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		storage := &runs{left: map[string]int{"a": 3, "b": -1, "c": 1}}
+		storage := &runs{left: map[string]int{"a": 3, "b": -1, "c": 1, "d": 2}}
 		r := retention.New(retention.Config{
 			Storage: storage, Now: func() time.Time { return time.Time{}.Add(time.Since(start)) }, Every: time.Minute, Pause: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 		})
@@ -55,12 +61,12 @@ func TestRemover_pauses_and_continues_after_an_error(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- r.Run(ctx) }()
 		time.Sleep(59 * time.Second)
-		if diff := cmp.Diff([]string{"00.0 a", "00.1 a", "00.2 a", "00.2 b", "00.2 c"}, storage.called()); diff != "" {
+		if diff := cmp.Diff([]string{"00.0 a", "00.1 a", "00.2 a", "00.2 b", "00.2 c", "00.2 d", "00.3 d"}, storage.called()); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
 		time.Sleep(2 * time.Second)
-		if got := len(storage.called()); got != 8 {
-			t.Errorf("%d calls after the interval, want 8", got)
+		if got := len(storage.called()); got != 11 {
+			t.Errorf("%d calls after the interval, want 11", got)
 		}
 		stop()
 		if err := <-done; err != nil {

@@ -1,4 +1,5 @@
-// Package retention removes the personal data of shoppers from invoices after the period that a merchant has chosen.
+// Package retention removes the personal data of shoppers from invoices, and old invoices from the books, after the
+// periods that a merchant has chosen.
 package retention
 
 import (
@@ -14,4 +15,9 @@ type Storage interface {
 	// of those whose period has ended; see Due. It reports whether the run is done, or not due
 	// yet. Its end writes an entry of the audit log with the numbers of what the run has removed.
 	RemovePersonalData(ctx context.Context, merchantID string, now time.Time) (done bool, err error)
+	// BookShops returns the merchants that have chosen a period for their books, and those with a run that has not ended.
+	BookShops(ctx context.Context) ([]string, error)
+	// RemoveBooks is RemovePersonalData for the removal of invoices; see Removable. An invoice is removed with everything
+	// that belongs to it, except the entries of the audit log.
+	RemoveBooks(ctx context.Context, merchantID string, now time.Time) (done bool, err error)
 }

@@ -211,11 +211,29 @@ func (f *fixture) pay(inv *invoice.Invoice, asset, amount string) (tx string) {
 	return tx
 }
 
+// payUnconfirmed adds a firm unconfirmed payment, which mine puts into a block.
+func (f *fixture) payUnconfirmed(inv *invoice.Invoice, asset, amount string) (mine func()) {
+	f.t.Helper()
+	m, _ := inv.Method("bitcoin", asset)
+	tx := fmt.Sprintf("tx%d", f.ids.Add(1))
+	f.shown = append(f.shown, chain.Transfer{
+		ID: tx + ":0", Tx: tx, Asset: asset, Script: m.Destination.Script, Amount: money.MustParse(amount, m.Asset.Currency), Spends: []string{tx + "-in:0"},
+		FirstSeen: f.clock.Now(), Firm: true,
+	})
+	i := len(f.shown) - 1
+	f.scan()
+	return func() {
+		f.height++
+		f.shown[i].Firm, f.shown[i].Block = false, &chain.Block{Height: f.height, Hash: fmt.Sprint("block", f.height, tx), Time: f.clock.Now()}
+		f.scan()
+	}
+}
+
 // reorganise removes a transaction from the network, or adds it again.
 func (f *fixture) reorganise(tx string, remove bool) {
 	f.t.Helper()
 	for _, t := range f.shown {
-		if isRemoved := t.Block.Height < 0; t.Tx == tx && isRemoved != remove {
+		if isRemoved := t.Block != nil && t.Block.Height < 0; t.Tx == tx && isRemoved != remove {
 			t.Block.Height = -1 - t.Block.Height
 		}
 	}
@@ -234,7 +252,10 @@ func (f *fixture) scan() {
 	tip := chain.Block{Height: f.height, Hash: fmt.Sprint("tip", f.height), Time: f.clock.Now()}
 	s := chain.Snapshot{Started: f.clock.Now(), From: chain.Cursor{Height: 1, Hash: "one"}, Tip: tip, Next: chain.Cursor{Height: 1, Hash: "one"}, Unconfirmed: chain.Partial}
 	for _, t := range f.shown {
-		if t.Block.Height >= 0 {
+		if t.Block == nil {
+			s.Unconfirmed = chain.Complete
+		}
+		if t.Block == nil || t.Block.Height >= 0 {
 			s.Transfers = append(s.Transfers, t)
 		}
 	}

@@ -46,6 +46,22 @@ func TestWorker_sells_the_coins_of_an_invoice_once(t *testing.T) {
 	})
 }
 
+// Coins that count without a confirmation are sold after their block.
+func TestWorker_sells_instant_payments_after_their_block(t *testing.T) {
+	onEach(t, func(t *testing.T, f *fixture) {
+		inv := f.create("56.50", func(r *invoice.CreateRequest) { r.ZeroConfirmationCents = map[string]int64{"BTC": 100_00} })
+		mine := f.payUnconfirmed(inv, "BTC", "0.00065379")
+		paid, err := f.storage.Invoice(context.Background(), inv.ID)
+		if err != nil || paid.State.Status != invoice.Paid || len(paid.Sales) > 0 {
+			t.Fatalf("before a block the invoice is %s with %d sales, error %v", paid.State.Status, len(paid.Sales), err)
+		}
+		mine()
+		f.want(inv.ID, "BTC", "waiting  sold 0 of 0.00065379 for 0 fee 0 in 0")
+		f.settle(time.Hour)
+		f.want(inv.ID, "BTC", sold)
+	})
+}
+
 func TestWorker_sells_the_right_amounts(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		usd := func(r *invoice.CreateRequest) {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -40,6 +42,9 @@ func (s *server) exportInvoices(c echo.Context, k call) error {
 	case format != "csv" && style != (wire.CSVStyle{}):
 		return badRequest("invalid_format", "delimiter, decimal, bom and timezone are for the format csv")
 	}
+	if err := s.checkRemoved(c.Request().Context(), f); err != nil {
+		return err
+	}
 	disposition := `attachment; filename="invoices.` + format + `"`
 	if format == "csv" {
 		header := map[string]string{"Content-Disposition": disposition, "Content-Type": "text/csv; charset=utf-8; header=present"}
@@ -47,6 +52,22 @@ func (s *server) exportInvoices(c echo.Context, k call) error {
 	}
 	header := map[string]string{"Content-Disposition": disposition, "Content-Type": "application/json"}
 	return export(c, s, f, s.Invoices.Invoices, maxPage, header, func() download.Encoder[*invoice.Invoice] { return newJSONSheet(c.Response(), s.Invoices) })
+}
+
+// checkRemoved returns an error if a filter names days whose invoices were removed from the books: a file would lack them.
+func (s *server) checkRemoved(ctx context.Context, f invoice.Filter) error {
+	if s.RemovedBefore == nil {
+		return nil
+	}
+	before, at, err := s.RemovedBefore(ctx, f.MerchantID)
+	if err != nil {
+		return err
+	}
+	namesRemoved := !f.From.IsZero() && f.From.Before(before) || !f.To.IsZero() && !f.To.After(before)
+	if before.IsZero() || !namesRemoved {
+		return nil
+	}
+	return &problem{status: http.StatusGone, code: "books_removed", message: fmt.Sprintf("Invoices before %s were removed from the books on %s", wire.Time(before), wire.Time(at))}
 }
 
 // export sends all pages of a list as a file. limit is the size of a page, and open returns a new encoder of the

@@ -415,6 +415,13 @@ var mistakes = []mistake{
 	listed("bad limit", "?limit=101"),
 	listed("bad order_id of the list", "?order_id="),
 	listed("bad address of the list", "?address="),
+	{"export of days that were removed from the books", func(f *fixture) *http.Response {
+		f.config.RemovedBefore = func(context.Context, string) (before, at time.Time, err error) {
+			return time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2027, 1, 2, 0, 0, 0, 0, time.UTC), nil
+		}
+		f.restart()
+		return f.serve(f.request(message{method: "GET", target: "/api/v2/invoices/export?format=csv&from=2016-12-31T23:59:59Z", key: "read", signRequest: true}))
+	}},
 	listed("export without a format", "/export"),
 	sent("compressed body", creation(message{key: "all", header: http.Header{"Content-Encoding": {"gzip"}}})),
 	listed("export in another format", "/export?format=xls"),

@@ -66,6 +66,9 @@ type Config struct {
 	Nonces    Nonces
 	Simnet    Simnet
 	Proofs    Proofs
+	// RemovedBefore returns the time before which invoices of a merchant were removed from the books, and the time of
+	// the removal; zero if none were. nil: none ever are.
+	RemovedBefore func(ctx context.Context, merchantID string) (before, at time.Time, err error)
 	// BaseURL is the public address, which may contain a path. Links start with it.
 	BaseURL string
 	// BasePath is the prefix of the paths of requests.

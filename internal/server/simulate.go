@@ -130,7 +130,7 @@ func (s *server) perform(ctx context.Context, inv *invoice.Invoice, m invoice.Me
 // its transactions need more confirmations.
 func (s *server) confirm(ctx context.Context, inv *invoice.Invoice) error {
 	waiting := transactions(inv, isWaiting)
-	shallow := transactions(inv, func(p invoice.Payment) bool { return isMined(p) && !p.Confirmed() })
+	shallow := transactions(inv, func(p invoice.Payment) bool { return isMined(p) && !p.Final() })
 	if len(waiting) == 0 && len(shallow) == 0 {
 		return errNothingToDo
 	}

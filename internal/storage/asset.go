@@ -36,6 +36,7 @@ type policyRow struct {
 	BlockGrace int64      `json:"grace,omitempty"` // milliseconds
 	Balance    bool       `json:"bal,omitempty"`
 	Gas        string     `json:"gas,omitempty"`
+	ZeroCents  int64      `json:"zero,omitempty"`
 }
 
 func assetToRow(a chain.Asset) assetRow {
@@ -69,7 +70,7 @@ func (r assetRow) asset() (chain.Asset, error) {
 }
 
 func policyToRow(p chain.Policy) policyRow {
-	r := policyRow{Coinbase: p.Coinbase, Mempool: p.Mempool, BlockGrace: p.BlockGrace.Milliseconds(), Balance: p.Balance, Gas: optional(p.Gas)}
+	r := policyRow{Coinbase: p.Coinbase, Mempool: p.Mempool, BlockGrace: p.BlockGrace.Milliseconds(), Balance: p.Balance, Gas: optional(p.Gas), ZeroCents: p.ZeroConfirmationCents}
 	for _, d := range p.Depth {
 		r.Depth = append(r.Depth, [2]int64{d.BelowCents, int64(d.Confirmations)})
 	}
@@ -78,7 +79,7 @@ func policyToRow(p chain.Policy) policyRow {
 
 func (r policyRow) policy(currency money.Currency) (p chain.Policy, err error) {
 	p = chain.Policy{
-		Coinbase: r.Coinbase, Mempool: r.Mempool, Balance: r.Balance,
+		Coinbase: r.Coinbase, Mempool: r.Mempool, Balance: r.Balance, ZeroConfirmationCents: r.ZeroCents,
 		BlockGrace: time.Duration(r.BlockGrace) * time.Millisecond,
 	}
 	if r.Gas != "" {

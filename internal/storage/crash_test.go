@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 		if name == filling {
 			fillUntilKilled(url)
 		}
+		if name == removingPersonalData || name == removingBooks {
+			removeUntilKilled(url, name)
+		}
 		createUntilKilled(url, name)
 	}
 	os.Exit(m.Run())

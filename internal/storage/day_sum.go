@@ -138,7 +138,11 @@ func (s *Storage) DaySums(ctx context.Context, merchantID string, mode invoice.M
 			return sums, err
 		}
 		sums.Zone = z.zone
+		if z.removedBefore > 0 {
+			sums.Removed = report.Removed{Before: z.firstDay(z.zone), At: utc(z.removedAt)}
+		}
 		read := func(p report.Period) ([]report.DaySum, error) {
+			p.From = max(p.From, z.firstDay(z.zone))
 			if p.Days() <= 0 {
 				return nil, nil
 			}

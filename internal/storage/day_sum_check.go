@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 
 	"chequer/internal/report"
 )
@@ -42,20 +41,20 @@ func sourcesDiffer(ctx context.Context, q querier, z sumZone) (bool, error) {
 	stored, err := readDayRows(ctx, q, z, `
 		SELECT mode, 0, currency, decimals, paid_asset, origin, origin_id,
 			CAST(SUM(invoices) AS BIGINT), CAST(SUM(price) AS BIGINT), CAST(SUM(received) AS BIGINT) FROM day_sums
-		WHERE merchant_id = $1 AND generation = $2 GROUP BY mode, currency, decimals, paid_asset, origin, origin_id`, z.merchantID, z.generation)
+		WHERE merchant_id = $1 AND generation = $2 AND day >= $3 GROUP BY mode, currency, decimals, paid_asset, origin, origin_id`, z.merchantID, z.generation, int64(z.firstDay(z.zone)))
 	if err != nil {
 		return false, err
 	}
 	computed, err := readDayRows(ctx, q, z, `
 		SELECT mode, 0, currency, decimals, paid_asset, origin, origin_id, COUNT(*), CAST(SUM(price) AS BIGINT), CAST(SUM(paid) AS BIGINT) FROM invoices
-		WHERE merchant_id = $1 AND paid_at IS NOT NULL GROUP BY mode, currency, decimals, paid_asset, origin, origin_id`, z.merchantID)
+		WHERE merchant_id = $1 AND paid_at IS NOT NULL AND paid_at >= $2 GROUP BY mode, currency, decimals, paid_asset, origin, origin_id`, z.merchantID, z.start(z.zone))
 	return !maps.Equal(stored, computed), err
 }
 
 // daysDiffer compares the sums of the days with the newest paid invoices of a mode, at most limit. The invoices of the
 // first day may be incomplete, so that it is not compared if there may be more.
 func daysDiffer(ctx context.Context, q querier, z sumZone, mode string, limit int) (bool, error) {
-	computed, first, n := daySums{}, int64(math.MinInt64), 0
+	computed, first, n := daySums{}, int64(z.firstDay(z.zone)), 0
 	err := visitRows(ctx, q, func(row scanner) error {
 		a := addend{merchantID: z.merchantID, mode: mode}
 		if err := row.Scan(&a.paidAt, &a.currency, &a.decimals, &a.paidAsset, &a.origin, &a.originID, &a.price, &a.received); err != nil {
@@ -63,7 +62,7 @@ func daysDiffer(ctx context.Context, q querier, z sumZone, mode string, limit in
 		}
 		computed.add(a, z.generation, z.zone, 1)
 		if n++; n == limit {
-			first = int64(report.DayOf(utc(a.paidAt), z.zone)) + 1
+			first = max(first, int64(report.DayOf(utc(a.paidAt), z.zone))+1)
 		}
 		return nil
 	}, newestPaid, z.merchantID, mode, limit)

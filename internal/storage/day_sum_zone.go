@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"chequer/internal/invoice"
+	"chequer/internal/report"
 	"chequer/internal/storage/engine"
 	"chequer/internal/zone"
 )
@@ -18,6 +19,9 @@ type sumZone struct {
 	generation int64
 	next       *time.Location // of the next generation, which is being computed; nil if none is
 	until      int64          // the next generation has the invoices that became paid before this time
+	// removedBefore is the time before which invoices were removed from the books, and removedAt the time of the first
+	// removal before it, in Unix milliseconds; 0 without a removal.
+	removedBefore, removedAt int64
 }
 
 // addTo adds n × a to the sums of the generations that have the invoice.
@@ -25,18 +29,36 @@ func (z sumZone) addTo(d daySums, a addend, n int64) {
 	if a == (addend{}) {
 		return
 	}
-	d.add(a, z.generation, z.zone, n)
-	if z.next != nil && a.paidAt < z.until {
+	if a.paidAt >= z.start(z.zone) {
+		d.add(a, z.generation, z.zone, n)
+	}
+	if z.next != nil && a.paidAt < z.until && a.paidAt >= z.start(z.next) {
 		d.add(a, z.generation+1, z.next, n)
 	}
+}
+
+// firstDay returns the first day in a zone from which no invoice was removed: the sums have no earlier days.
+func (z sumZone) firstDay(zone *time.Location) report.Day {
+	if z.removedBefore == 0 {
+		return math.MinInt64
+	}
+	return report.DayOf(utc(z.removedBefore-1), zone) + 1
+}
+
+// start returns the beginning of firstDay in Unix milliseconds.
+func (z sumZone) start(zone *time.Location) int64 {
+	if z.removedBefore == 0 {
+		return math.MinInt64
+	}
+	return z.firstDay(zone).Start(zone).UnixMilli()
 }
 
 // readSumZone returns the zone of a merchant's sums: UTC if it has no sums yet.
 func readSumZone(ctx context.Context, q querier, merchantID, lock string) (sumZone, error) {
 	z := sumZone{merchantID: merchantID, zone: time.UTC}
 	var name, next string
-	err := q.QueryRowContext(ctx, "SELECT zone, generation, next_zone, next_until FROM day_sum_zones WHERE merchant_id = $1"+lock, merchantID).
-		Scan(&name, &z.generation, &next, &z.until)
+	err := q.QueryRowContext(ctx, "SELECT zone, generation, next_zone, next_until, removed_before, removed_at FROM day_sum_zones WHERE merchant_id = $1"+lock, merchantID).
+		Scan(&name, &z.generation, &next, &z.until, &z.removedBefore, &z.removedAt)
 	switch {
 	case engine.Absent(err) && lock == "":
 		return z, nil
@@ -164,7 +186,7 @@ func (s *Storage) fillDaySums(ctx context.Context, q querier, z sumZone) (done b
 			}
 			d.add(a, z.generation+1, z.next, 1)
 			return nil
-		}, paidInvoices, z.merchantID, string(mode), z.until, until)
+		}, paidInvoices, z.merchantID, string(mode), max(z.until, z.start(z.next)), until)
 		if err != nil {
 			return false, fmt.Errorf("read paid invoices: %w", err)
 		}
@@ -177,7 +199,7 @@ func (s *Storage) fillDaySums(ctx context.Context, q querier, z sumZone) (done b
 		if _, err := q.ExecContext(ctx, "DELETE FROM day_sums WHERE merchant_id = $1 AND generation <= $2", z.merchantID, z.generation); err != nil {
 			return false, fmt.Errorf("delete the former sums of days: %w", err)
 		}
-		z = sumZone{merchantID: z.merchantID, zone: z.next, generation: z.generation + 1}
+		z.zone, z.generation, z.next, z.until = z.next, z.generation+1, nil, 0
 	}
 	return done, z.save(ctx, q)
 }
@@ -198,7 +220,7 @@ func (s *Storage) fillUntil(ctx context.Context, q querier, z sumZone) (int64, e
 	until := int64(math.MaxInt64)
 	for _, mode := range sumModes {
 		var at int64
-		err := q.QueryRowContext(ctx, nthPaidAt, z.merchantID, string(mode), z.until, s.sumBatch-1).Scan(&at)
+		err := q.QueryRowContext(ctx, nthPaidAt, z.merchantID, string(mode), max(z.until, z.start(z.next)), s.sumBatch-1).Scan(&at)
 		switch {
 		case engine.Absent(err):
 			continue
@@ -216,8 +238,8 @@ func (z sumZone) save(ctx context.Context, q querier) error {
 	if z.next != nil {
 		next = z.next.String()
 	}
-	_, err := q.ExecContext(ctx, "UPDATE day_sum_zones SET zone = $2, generation = $3, next_zone = $4, next_until = $5 WHERE merchant_id = $1",
-		z.merchantID, z.zone.String(), z.generation, next, z.until)
+	_, err := q.ExecContext(ctx, "UPDATE day_sum_zones SET zone = $2, generation = $3, next_zone = $4, next_until = $5, removed_before = $6, removed_at = $7 WHERE merchant_id = $1",
+		z.merchantID, z.zone.String(), z.generation, next, z.until, z.removedBefore, z.removedAt)
 	if err != nil {
 		return fmt.Errorf("write the zone of the sums of %s: %w", z.merchantID, err)
 	}

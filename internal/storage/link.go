@@ -235,7 +235,8 @@ func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice
 }
 
 // orderedInvoiceID returns the ID of the invoice that an order leads to: an invoice that is paid at the order's
-// price, otherwise another paid invoice, otherwise the newest invoice; "" if there is none.
+// price, otherwise another paid invoice, otherwise the newest invoice; "" if there is none. The error is invoice.ErrLinkUsed if its
+// invoices were removed from the books.
 func orderedInvoiceID(ctx context.Context, q querier, o invoice.Order) (id string, err error) {
 	err = q.QueryRowContext(ctx, `
 		SELECT o.invoice_id FROM link_orders o JOIN invoices i ON i.id = o.invoice_id
@@ -244,10 +245,21 @@ func orderedInvoiceID(ctx context.Context, q querier, o invoice.Order) (id strin
 			CASE WHEN i.status <> 'paid' THEN 2 WHEN i.price = $3 AND i.currency = $4 THEN 0 ELSE 1 END,
 			o.number DESC
 		LIMIT 1`, o.KeyID, o.ID, o.Price.Cents(), o.Price.Currency().Code).Scan(&id)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if err == nil {
+		return id, nil
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
 		return "", fmt.Errorf("read order of a link: %w", err)
 	}
-	return id, nil
+	var removed bool
+	err = q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM removed_orders WHERE key_id = $1 AND order_id = $2)", o.KeyID, o.ID).Scan(&removed)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read removed order of a link: %w", err)
+	case removed:
+		return "", invoice.ErrLinkUsed
+	}
+	return "", nil
 }
 
 // findOrder returns the invoice that an order leads to, if it differs from Order.After; otherwise

@@ -186,6 +186,7 @@ var unrecorded = map[string]string{
 	"RecordSummary":      "message of the system",
 	"RecordUnreadable":   "observation of the server",
 	"RemovePersonalData": "the end of a run has an entry",
+	"RemoveBooks":        "the end of a run has an entry",
 	"SaveUntrustedProxy": "observation of the server",
 }
 

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
 	"chequer/internal/audit"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 	"chequer/internal/retention"
 )
 
@@ -21,21 +21,7 @@ const retentionInterval = 24 * time.Hour
 
 // RetentionShops implements retention.Storage.
 func (s *Storage) RetentionShops(ctx context.Context) ([]string, error) {
-	all, err := s.Merchants(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ids, err := readAll(ctx, s, "find unfinished runs of the retention", column[string], "SELECT merchant_id FROM retention_runs WHERE invoices > 0")
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range all {
-		if m.Choices.PersonalDataMonths() > 0 {
-			ids = append(ids, m.ID)
-		}
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids), nil
+	return s.shopsOfRuns(ctx, "SELECT merchant_id FROM retention_runs WHERE invoices > 0", func(c merchant.Choices) bool { return c.PersonalDataMonths() > 0 })
 }
 
 // RemovePersonalData implements retention.Storage. It locks the row of the run until the end of the transaction, so that

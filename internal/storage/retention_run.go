@@ -76,24 +76,8 @@ func (r *retentionRun) save(ctx context.Context, q querier) error {
 // advance returns the next invoices to examine, and moves the position of the run to the last of them. It returns none
 // if the run has examined all invoices that were created before a time.
 func (r *retentionRun) advance(ctx context.Context, q querier, before time.Time) ([]string, error) {
-	for i, mode := range sumModes {
-		page := passedInvoices(r.merchantID, mode, r.passed[i], before)
-		next, err := list(ctx, q, func(row scanner) (p retentionPosition, err error) {
-			err = row.Scan(&p.at, &p.id)
-			return p, err
-		}, page.text, page.args...)
-		if err != nil {
-			return nil, fmt.Errorf("find invoices: %w", err)
-		}
-		if len(next) == 0 {
-			continue
-		}
-		r.passed[i] = next[len(next)-1]
-		var ids []string
-		for _, p := range next {
-			ids = append(ids, p.id)
-		}
-		return ids, nil
+	if ids, err := nextInvoices(ctx, q, r.merchantID, &r.passed, before); len(ids) > 0 || err != nil {
+		return ids, err
 	}
 	page := waitingInvoices(r.merchantID, r.waitingID)
 	ids, err := list(ctx, q, column[string], page.text, page.args...)
@@ -104,6 +88,31 @@ func (r *retentionRun) advance(ctx context.Context, q querier, before time.Time)
 		r.waitingID = ids[len(ids)-1]
 	}
 	return ids, nil
+}
+
+// nextInvoices returns the next invoices of a merchant that were created before a time, and moves the positions of the modes to
+// the last of them.
+func nextInvoices(ctx context.Context, q querier, merchantID string, passed *[2]retentionPosition, before time.Time) ([]string, error) {
+	for i, mode := range sumModes {
+		page := passedInvoices(merchantID, mode, passed[i], before)
+		next, err := list(ctx, q, func(row scanner) (p retentionPosition, err error) {
+			err = row.Scan(&p.at, &p.id)
+			return p, err
+		}, page.text, page.args...)
+		if err != nil {
+			return nil, fmt.Errorf("find invoices: %w", err)
+		}
+		if len(next) == 0 {
+			continue
+		}
+		passed[i] = next[len(next)-1]
+		var ids []string
+		for _, p := range next {
+			ids = append(ids, p.id)
+		}
+		return ids, nil
+	}
+	return nil, nil
 }
 
 // passedInvoices returns the statement that reads the positions of the next invoices of a mode after a position.

@@ -75,6 +75,8 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 			delete(after, "unreadable_invoices")
 			delete(after, "retention_runs")
 			delete(after, "retention_waiting")
+			delete(after, "book_runs")
+			delete(after, "removed_orders")
 			removeAdded(t, after)
 			for i, row := range after["invoices"] { // columns of migrations 10 and 4, empty
 				row, _, _ = strings.Cut(row, ", paid_count: ") // columns of migration 22

@@ -10,7 +10,10 @@ func payments(inv *invoice.Invoice, reported []invoice.Payment) []api.Payment {
 	list := []api.Payment{}
 	for _, p := range reported {
 		address, required := destination(inv, p.Transfer)
-		if p.Required > 0 {
+		switch {
+		case p.Instant:
+			required = 0
+		case p.Required > 0:
 			required = p.Required
 		}
 		fiat := p.Value

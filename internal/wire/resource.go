@@ -32,7 +32,7 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 		PaymentMethods: paymentMethods(invoices, inv, evaluation, behind), Payments: payments(inv, reported), MorePayments: omitted, Conversions: sales(inv), Quotes: quotes(inv),
 		RateSource: inv.Quote().Source, MerchantName: t.Merchant, Description: t.Description, Metadata: t.Metadata,
 		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, StayOnPage: t.StayOnPage, RefundCurrency: inv.RefundAddress.Asset, RefundAddress: inv.RefundAddress.Address,
-		Refunds: Refunds(invoices, inv), KeptSurplus: keptSurplus(inv), PersonalDataRemovedAt: Time(inv.Removal.At),
+		Refunds: Refunds(invoices, inv), KeptSurplus: keptSurplus(inv), PersonalDataRemovedAt: Time(inv.Removal.At), PersonalDataRemoved: removedKinds(inv),
 		WatchedUntil: Time(inv.ExpiresAt().Add(invoice.WatchPeriod)), MayRequote: evaluation.MayRequote(invoice.Shopper, now),
 	}
 	for i, p := range reported {
@@ -80,4 +80,13 @@ func quotes(inv *invoice.Invoice) []api.Quote {
 		list = append(list, quote)
 	}
 	return list
+}
+
+// removedKinds returns the kinds of the personal data that were removed from an invoice.
+func removedKinds(inv *invoice.Invoice) []string {
+	kinds := []string{}
+	for _, k := range inv.Removal.Kinds {
+		kinds = append(kinds, string(k))
+	}
+	return kinds
 }

@@ -5,16 +5,16 @@ import "chequer/views"
 // Overview is the first page of a shop, and the page of all shops.
 type Overview struct {
 	Frame
-	Periods  []Tab
-	Notices  []SecurityNotice
-	Dismiss  Button      // dismisses the notices
-	Steps    []FirstStep // first steps; empty if the shop has a payment
-	Done     string      // "2 of 5 done"
-	Totals   []Total
-	Charts   []Chart
-	Empty    string   // why there is no chart; empty if there is a chart
-	ZoneNote string   // states that the days begin in another time zone than that of the page; empty if they do not
-	Groups   []Groups // totals by shop; only on the page of all shops
+	Periods []Tab
+	Notices []SecurityNotice
+	Dismiss Button      // dismisses the notices
+	Steps   []FirstStep // first steps; empty if the shop has a payment
+	Done    string      // "2 of 5 done"
+	Totals  []Total
+	Charts  []Chart
+	Empty   string   // why there is no chart; empty if there is a chart
+	Note    string   // what the totals lack, or in which time zone their days begin; may be empty
+	Groups  []Groups // totals by shop; only on the page of all shops
 
 	MayDecide   bool // the account may decide about payments
 	Cases       []Case

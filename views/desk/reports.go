@@ -10,7 +10,7 @@ type Reports struct {
 
 	Heading  string // the period; empty if the query is wrong
 	Compared string // the previous period
-	ZoneNote string // states that the days begin in another time zone than that of the page; empty if they do not
+	Note     string // what the totals lack, or in which time zone their days begin; may be empty
 	Empty    string // why there are no totals
 	Totals   []Total
 	Charts   []Chart

@@ -341,3 +341,18 @@ func TestPaymentSettings_link_to_the_chosen_explorers(t *testing.T) {
 	b.get(at).want(http.StatusOK, "An explorer learns what you open there.")
 	b.get("/desk/shop/log").want(http.StatusOK, "simnet=https://a.example/tx/{tx}")
 }
+
+// The zero-confirmation cap has no effect without a node, and a higher one needs a confirmed sign-in.
+func TestPaymentSettings_zero_confirmation(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.ownerByPassword()
+	f.clock.Advance(11 * time.Minute)
+	page := b.get(settingsPath).want(http.StatusOK, "You may lose it: the payer can still send the same coins elsewhere until the first block.")
+	if got := page.find("#zero_confirmation_btc").AttrOr("value", ""); got != "0" {
+		t.Errorf("the cap is %q, want 0", got)
+	}
+	page.want(http.StatusOK, "the limit has no effect on this server")
+	b.post(settingsPath, with(page.entered(), "zero_confirmation_btc", "20")...).want(http.StatusForbidden, "Confirm it’s you")
+	b.post(settingsPath, with(page.entered(), "zero_confirmation_ltc", "501")...).want(http.StatusUnprocessableEntity, "must be an amount of euro from 0 to 500")
+}

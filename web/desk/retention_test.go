@@ -77,3 +77,36 @@ func TestPayment_without_personal_data(t *testing.T) {
 	b.send(at+"/notes", "note", "Asked again").wantRedirect(at + "?done=note-added")
 	b.get(at).want(http.StatusOK, "Asked again")
 }
+
+// The books are kept unless the shop chooses a period, with a confirmed sign-in. The form says what would be removed. Reports
+// and exports say that invoices were removed.
+func TestRetention_books(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.ownerByPassword()
+	inv := f.testSales.sell(shop, "1042", "80.00")
+	f.testSales.settle(inv, "0.001")
+	f.clock.Advance(11 * time.Minute)
+	page := b.get(settingsPath).want(http.StatusOK, "Remove after 10 years (proposed)").
+		want(http.StatusOK, "With 10 years, the next run would remove at most 0 invoices, all created before 1 Jan 2016. This cannot be undone.")
+	if got := page.find("#book_years option[selected]").AttrOr("value", ""); got != "off" {
+		t.Errorf("the period is %q, want off", got)
+	}
+	b.post(settingsPath, with(page.entered(), "book_years", "10")...).want(http.StatusForbidden, "Confirm it’s you")
+	_, err := f.settings.Change(t.Context(), shop, "", merchant.Choices{merchant.SettingBooks: "10"})
+	f.must(err)
+	b.get(settingsPath).want(http.StatusOK, "The next run removes at most 0 invoices")
+	f.testSales.expire()
+	late := time.Date(2037, 2, 1, 12, 0, 0, 0, time.UTC)
+	for done := false; !done; {
+		done, err = f.storage.RemoveBooks(t.Context(), shop, late)
+		f.must(err)
+	}
+	const reports = "/desk/shop/reports?mode=test&period=days&from=2026-11-01&to="
+	b.get("/desk/shop/payments/"+inv.ID).want(http.StatusNotFound, "")
+	b.get(reports+"2026-11-30").want(http.StatusOK, "The invoices of this period were removed from the books.").
+		want(http.StatusOK, "The invoices before 1 Jan 2027 were removed from the books on 1 Feb 2037.")
+	b.get(reports+"2027-01-02").want(http.StatusOK, "The invoices before 1 Jan 2027 were removed from the books on 1 Feb 2037.")
+	b.get("/desk/shop/reports/export?format=csv&mode=test&period=days&from=2026-12-31&to=2027-01-02").want(http.StatusGone, "were removed from the books on 1 Feb 2037")
+	b.get("/desk/shop/log").want(http.StatusOK, "books.removed")
+}

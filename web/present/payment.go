@@ -99,13 +99,14 @@ func Version(snapshot client.Snapshot) string {
 }
 
 // Final reports whether the page of an invoice will not change any more: the invoice is declined, or it is
-// paid and no payment waits for confirmations.
+// paid and no payment waits for confirmations, or counts without one and can still be replaced.
 func Final(r api.Resource) bool {
 	switch pageState(r) {
 	case declined:
 		return true
 	case paid, overpaid:
-		return !slices.ContainsFunc(r.Payments, func(t api.Payment) bool { return t.State == "seen" })
+		waitsForBlock := func(t api.Payment) bool { return t.State == "seen" || t.State == "confirmed" && t.Confirmations == 0 }
+		return !slices.ContainsFunc(r.Payments, waitsForBlock)
 	}
 	return false
 }
@@ -153,11 +154,22 @@ func content(r api.Resource, s pageContext) views.Payment {
 	}
 	showRefund(&p, r, s)
 	showSetback(&p, r, s)
-	p.Notes = append(p.Notes, exceptionNotes(r, s)...)
+	p.Notes = append(append(p.Notes, exceptionNotes(r, s)...), removalNotes(r, s)...)
 	if p.Test != "" {
 		p.Simulate = testTools(r, s, p)
 	}
 	return p
+}
+
+// removalNotes returns the note that what the shopper entered, or the way back to the shop, was removed after the shop's
+// retention period.
+func removalNotes(r api.Resource, s pageContext) []views.Note {
+	concernsShopper := func(kind string) bool { return kind != api.RemovedNotes }
+	date := s.Moment(r.PersonalDataRemovedAt)
+	if date == "" || !slices.ContainsFunc(r.PersonalDataRemoved, concernsShopper) {
+		return nil
+	}
+	return []views.Note{{Text: s.Text("payment.removed", "Date", date)}}
 }
 
 // testBanner returns the text that marks a test invoice, and demo rates; empty for a live invoice.

@@ -153,6 +153,25 @@ func TestPaymentPage(t *testing.T) {
 		{"paid leads back to the shop", paid, `a#return[href="https://shop.example/thanks?order=1042&invoice=abc"]`, 1},
 		{"paid is final", paid, `#live[data-final]`, 1},
 		{"paid has a countdown to the shop", paid, `#auto[hidden] #stay`, 1},
+		{"paid without a confirmation is not final", func(r *api.Resource) {
+			paid(r)
+			r.Payments[0].Confirmations, r.Payments[0].Required = 0, 0
+		}, `#live[data-final]`, 0},
+		{"removed data have a note", func(r *api.Resource) {
+			paid(r)
+			r.PersonalDataRemovedAt, r.PersonalDataRemoved = "2028-11-27T20:15:32.782Z", []string{"metadata", "notes"}
+		}, `.note:contains("Personal data of this payment were removed on 27 Nov 2028, 20:15 UTC.")`, 1},
+		{"a removed way back has a note", func(r *api.Resource) {
+			r.Status, r.URLFailure, r.PersonalDataRemovedAt, r.PersonalDataRemoved = api.StatusExpired, "", "2028-11-27T20:15:32.782Z", []string{"return_addresses"}
+		}, `.note:contains("were removed on")`, 1},
+		{"removed notes of the team have no note", func(r *api.Resource) {
+			paid(r)
+			r.PersonalDataRemovedAt, r.PersonalDataRemoved = "2028-11-27T20:15:32.782Z", []string{"notes"}
+		}, `.note:contains("were removed on")`, 0},
+		{"nothing removed has no note", func(r *api.Resource) {
+			paid(r)
+			r.PersonalDataRemovedAt = "2028-11-27T20:15:32.782Z"
+		}, `.note:contains("were removed on")`, 0},
 		{"waiting is not final", nil, `#live[data-final]`, 0},
 		{"declined is final", func(r *api.Resource) { r.Status = api.StatusDeclined }, `#live[data-final]`, 1},
 		{"expired links to a new payment", func(r *api.Resource) { r.Status = api.StatusExpired }, `a#again[href="https://shop.example/basket?invoice=abc"]`, 1},

@@ -14,11 +14,14 @@ import (
 // NewTx converts a transaction of package wire.
 func NewTx(message *wire.MsgTx) Tx {
 	tx := Tx{ID: message.TxHash().String(), Coinbase: blockchain.IsCoinBaseTx(message)}
+	var sequences []uint32
 	for _, in := range message.TxIn {
+		sequences = append(sequences, in.Sequence)
 		if !tx.Coinbase {
 			tx.Spends = append(tx.Spends, in.PreviousOutPoint.String())
 		}
 	}
+	tx.Replaceable = SignalsReplacement(int64(message.Version), sequences)
 	for _, out := range message.TxOut {
 		tx.Outputs = append(tx.Outputs, Output{Script: hex.EncodeToString(out.PkScript), Units: out.Value})
 	}

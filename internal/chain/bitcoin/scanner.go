@@ -159,7 +159,7 @@ func (s *Scanner) addWaiting(ctx context.Context, snapshot *chain.Snapshot, watc
 	snapshot.Conflicts = append(snapshot.Conflicts, waiting.Conflicts...)
 	for _, tx := range waiting.Txs {
 		if !mined[tx.ID] && !spendsAny(tx, spentInBlocks) {
-			snapshot.Transfers = append(snapshot.Transfers, s.transfers(tx, watched)...)
+			snapshot.Transfers = append(snapshot.Transfers, s.transfers(tx, waiting, watched)...)
 		}
 	}
 	return nil
@@ -175,10 +175,11 @@ func spendsAny(tx Tx, outpoints map[string]bool) bool {
 }
 
 // transfers returns the transfers of a waiting transaction to watched destinations.
-func (s *Scanner) transfers(tx Tx, watched chain.Watched) []chain.Transfer {
+func (s *Scanner) transfers(tx Tx, waiting Waiting, watched chain.Watched) []chain.Transfer {
 	found := transfers(s.params.Asset, tx, nil, watched)
 	for i := range found {
 		found[i].FirstSeen = s.source.Seen(tx.ID)
+		found[i].Firm = waiting.Coverage == chain.Complete && waiting.Firm[tx.ID]
 	}
 	return found
 }

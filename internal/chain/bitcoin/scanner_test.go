@@ -15,6 +15,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/chaintest"
 )
 
 // source is a chain in memory. It implements bitcoin.Source.
@@ -24,6 +25,7 @@ type source struct {
 	known   map[string]bool // blocks that were read; MayPay is exact for them
 	reads   []int64         // heights of blocks in the order in which they were read
 	waiting []bitcoin.Tx
+	partial bool // the waiting transactions have partial coverage
 	seen    map[string]time.Time
 	buried  []string
 	fault   string
@@ -111,7 +113,14 @@ func (s *source) Waiting(context.Context, chain.Watched) (bitcoin.Waiting, error
 	if err := s.call("Waiting", 0); err != nil {
 		return bitcoin.Waiting{}, err
 	}
-	return bitcoin.Waiting{Coverage: chain.Complete, Since: time.Unix(1, 0), Txs: s.waiting}, nil
+	w := bitcoin.Waiting{Coverage: chain.Complete, Since: time.Unix(1, 0), Txs: s.waiting, Firm: map[string]bool{}}
+	if s.partial {
+		w.Coverage = chain.Partial
+	}
+	for _, tx := range s.waiting {
+		w.Firm[tx.ID] = true
+	}
+	return w, nil
 }
 
 func (s *source) Seen(tx string) time.Time { return s.seen[tx] }
@@ -447,5 +456,18 @@ func TestScan_reports_buried_transactions(t *testing.T) {
 	wantTxs(t, scan(t, scanner, cursor, watch{"mine"}))
 	if diff := cmp.Diff(s.buried, []string{"deep"}); diff != "" {
 		t.Errorf("buried (-got +want):\n%s", diff)
+	}
+}
+
+// A waiting transaction is firm only under complete coverage: the light client never has it.
+func TestScan_with_partial_coverage_shows_nothing_as_firm(t *testing.T) {
+	t.Parallel()
+	for _, partial := range []bool{false, true} {
+		s := newSource(3)
+		s.partial, s.waiting = partial, []bitcoin.Tx{{ID: "tx", Spends: []string{"in:0"}, Outputs: []bitcoin.Output{{Script: "watched", Units: 1000}}}}
+		shown, err := bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), s, time.Now).Scan(t.Context(), chain.Cursor{}, chaintest.Watch{"watched": true})
+		if err != nil || len(shown.Transfers) != 1 || shown.Transfers[0].Firm == partial {
+			t.Errorf("partial %t: got %+v, error %v", partial, shown.Transfers, err)
+		}
 	}
 }

@@ -64,6 +64,22 @@ type Tx struct {
 	Coinbase bool
 	Spends   []string // outpoints: "txid:vout"
 	Outputs  []Output
+	// Replaceable is true if the transaction signals that it can be replaced, see SignalsReplacement, or if its inputs
+	// are not all known.
+	Replaceable bool
+}
+
+// trucVersion is the version of transactions that signal replaceability whatever their sequence numbers are. See BIP 431,
+// "Specification", rule 1.
+const trucVersion = 3
+
+// maxReplaceableSequence is the largest sequence number of an input that signals replaceability. See BIP 125, "Summary".
+const maxReplaceableSequence = 0xffffffff - 2
+
+// SignalsReplacement reports whether a transaction with a version and the sequence numbers of its inputs signals that it
+// can be replaced.
+func SignalsReplacement(version int64, sequences []uint32) bool {
+	return version == trucVersion || slices.ContainsFunc(sequences, func(n uint32) bool { return n <= maxReplaceableSequence })
 }
 
 // Pays reports whether the transaction pays a watched destination.
@@ -83,6 +99,8 @@ type Waiting struct {
 	// Since is the time since which the view has no gap; zero if there is no such view.
 	Since time.Time
 	Txs   []Tx // those that pay watched destinations
+	// Firm are the IDs of the transactions of Txs that are firm; see chain.Transfer. None if Coverage is not Complete.
+	Firm map[string]bool
 	// Conflicts are transactions that spend a watched outpoint.
 	Conflicts []chain.Conflict
 }

@@ -106,6 +106,7 @@ func (n *Network) Scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 				block := b.chain()
 				t.Block = &block
 			}
+			t.Firm = !confirmed
 			s.Transfers = append(s.Transfers, t)
 		}
 	}

@@ -37,6 +37,7 @@ const (
 	maxPayments = 1000
 	maxQuotes   = 100
 	maxRefunds  = 100
+	maxKinds    = 20
 	// maxOffset limits how far the end of a quote, or the service's clock, may be from now.
 	maxOffset = 10 * 365 * 24 * time.Hour
 )

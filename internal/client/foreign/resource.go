@@ -88,6 +88,10 @@ func checkResource(r *api.Resource, id string) error {
 	}
 	c.moment("kept_surplus.at", &r.KeptSurplus.At)
 	c.moment("personal_data_removed_at", &r.PersonalDataRemovedAt)
+	r.PersonalDataRemoved = last(r.PersonalDataRemoved, maxKinds)
+	for _, kind := range r.PersonalDataRemoved {
+		c.word("personal_data_removed", kind, maxWord)
+	}
 	c.text(&r.KeptSurplus.Actor, maxMerchant)
 	r.KeptSurplus.Amount = cmp.Or(r.KeptSurplus.Amount, "0")
 	c.amount("kept_surplus.amount", r.KeptSurplus.Amount)

@@ -296,12 +296,12 @@ func (s *Storage) RecordedTransfers(_ context.Context, network chain.ID, above i
 	var list []invoice.Recorded
 	for _, inv := range s.invoices {
 		for _, t := range inv.Transfers {
-			if t.Network != network || t.Presence != invoice.Present || t.Confirmed() && t.Block.Height <= above {
+			if t.Network != network || t.Presence != invoice.Present || t.Final() && t.Block.Height <= above {
 				continue
 			}
 			r := invoice.Recorded{
 				InvoiceID: inv.ID, ID: t.ID, Tx: t.Tx, Script: t.Script, Asset: t.Asset, Spends: slices.Clone(t.Spends), FirstSeen: t.FirstSeen,
-				Confirmations: t.Confirmations, Required: t.Required, Amount: t.Amount, Folded: t.Folded,
+				Confirmations: t.Confirmations, Required: t.Required, Amount: t.Amount, Folded: t.Folded, Firm: t.Firm,
 			}
 			if t.Block != nil {
 				r.BlockHash, r.BlockHeight = t.Block.Hash, t.Block.Height

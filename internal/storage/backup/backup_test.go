@@ -177,6 +177,8 @@ func fillTable(t *testing.T, url, table string) {
 			values = append(values, "shop")
 		case name == "invoice_id":
 			values = append(values, "first")
+		case name == "key_id":
+			values = append(values, "k1")
 		case kind == "TEXT":
 			values = append(values, name)
 		case strings.HasPrefix(kind, "BOOL"):

@@ -26,7 +26,7 @@ func (v *page) allOverview() error {
 	if err != nil {
 		return err
 	}
-	page.Totals, page.ZoneNote = v.comparedTotals(r), v.zoneNote(r)
+	page.Totals, page.Note = v.comparedTotals(r), v.note(r)
 	v.addCharts(&page, r)
 	page.Groups = v.shopGroups(r, shops, mode)
 	if err := v.addCasesOfAll(&page, mode); err != nil {

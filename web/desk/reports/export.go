@@ -57,6 +57,13 @@ func (v *page) export() error {
 	if len(q.problems) > 0 || !known {
 		return echo.NewHTTPError(http.StatusBadRequest, "the period or the format of the export is wrong")
 	}
+	removed, err := v.Reports.Removed(v.Request().Context(), v.Shop.ID)
+	if err != nil {
+		return err
+	}
+	if removed.Has(q.period) {
+		return v.showReports(http.StatusGone) // the page has a note; a file would lack the invoices
+	}
 	format.style.Zone, format.style.NamesZone = v.Zone(), true
 	return download.Send(v.Context, download.File[invoice.ExportLine]{
 		Header: map[string]string{

@@ -110,7 +110,7 @@ func (v *page) addTotals(page *desk.Overview, mode invoice.Mode, days int) error
 	if err != nil {
 		return err
 	}
-	page.ZoneNote = v.zoneNote(r)
+	page.Note = v.note(r)
 	tally, err := v.Tally(mode)
 	if err != nil {
 		return err

@@ -13,7 +13,10 @@ import (
 )
 
 // reports shows the totals of a period.
-func (v *page) reports() error {
+func (v *page) reports() error { return v.showReports(http.StatusOK) }
+
+// showReports shows the totals of a period with a status.
+func (v *page) showReports(status int) error {
 	q := v.query()
 	page, err := v.newReports(q)
 	if err != nil {
@@ -26,8 +29,8 @@ func (v *page) reports() error {
 	if err != nil {
 		return err
 	}
-	if v.addReport(&page, r); len(r.Totals) == 0 {
-		return v.Show(http.StatusOK, desk.ReportsPage(page))
+	if v.addReport(&page, r); len(r.Totals) == 0 || page.Empty != "" {
+		return v.Show(status, desk.ReportsPage(page))
 	}
 	labels, err := v.labels(q.by)
 	if err != nil {
@@ -36,8 +39,10 @@ func (v *page) reports() error {
 	for _, t := range r.Totals {
 		page.Groups = append(page.Groups, v.groups(q, r, t, labels))
 	}
-	page.Export = v.exportForm(q, r)
-	return v.Show(http.StatusOK, desk.ReportsPage(page))
+	if !r.Removed.Has(q.period) {
+		page.Export = v.exportForm(q, r)
+	}
+	return v.Show(status, desk.ReportsPage(page))
 }
 
 // newReports returns the page of a query without its report.
@@ -50,9 +55,14 @@ func (v *page) newReports(q query) (desk.Reports, error) {
 // addReport adds the totals and the charts of a report to its page.
 func (v *page) addReport(page *desk.Reports, r report.Report) {
 	page.Heading = v.dates(r.Period)
-	page.Compared, page.ZoneNote = v.Text("desk.reports.compared", "Dates", v.dates(r.Previous)), v.zoneNote(r)
-	if len(r.Totals) == 0 {
+	page.Compared, page.Note = v.Text("desk.reports.compared", "Dates", v.dates(r.Previous)), v.note(r)
+	switch {
+	case r.Removed.HasAll(r.Period):
+		page.Empty = v.Text("desk.reports.removed.all")
+	case len(r.Totals) == 0:
 		page.Empty = v.Text("desk.overview.none")
+	}
+	if page.Empty != "" {
 		return
 	}
 	page.Totals = v.reportTotals(r)
@@ -61,6 +71,20 @@ func (v *page) addReport(page *desk.Reports, r report.Report) {
 			page.Charts = append(page.Charts, v.chart(r, i))
 		}
 	}
+}
+
+// note returns the note about a report; "" if there is nothing to note.
+func (v *page) note(r report.Report) string {
+	notes := []string{v.zoneNote(r)}
+	if r.Removed.Has(r.Period) || r.Removed.Has(r.Previous) {
+		notes = append(notes, v.removedNote(r.Removed))
+	}
+	return strings.TrimSpace(strings.Join(notes, " "))
+}
+
+// removedNote returns the note that invoices were removed from the books.
+func (v *page) removedNote(r report.Removed) string {
+	return v.Text("desk.reports.removed", "Date", v.date(r.Before), "Removed", v.date(report.DayOf(r.At, v.Zone())))
 }
 
 // zoneNote returns the note that the days of a report begin in another zone than that of the page; "" if they do not.

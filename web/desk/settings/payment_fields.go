@@ -12,6 +12,7 @@ import (
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
+	"chequer/internal/retention"
 	"chequer/views/desk"
 	"chequer/web/desk/visit"
 )
@@ -26,13 +27,17 @@ func (f *paymentForm) show(status int) error {
 	if err != nil {
 		return err
 	}
+	removable, err := f.removableInvoices()
+	if err != nil {
+		return err
+	}
 	p := desk.PaymentSettings{
 		Frame: frame, Tabs: f.SettingsTabs(paymentsPlace), Action: f.Below(paymentsPlace), Hidden: []desk.Hidden{{Name: "version", Value: f.version}},
 		Methods: desk.MethodChoice{
 			Legend: f.Text("desk.methods.choice"), Hint: f.Text("desk.paying.methods"), Error: f.fault(visit.MethodsField, f.Text("desk.methods.choice")),
 			Choices: f.MethodChoices(merchant.Live, f.codes, f.values, f.fault),
 		},
-		Below: f.groupsBelow(), Beside: f.groupsBeside(costs), Pages: f.pageGroups(),
+		Below: f.groupsBelow(), Beside: f.groupsBeside(costs), Pages: f.pageGroups(removable),
 	}
 	switch _, isField := errors.AsType[*merchant.FieldError](f.problem); {
 	case isField:
@@ -49,6 +54,10 @@ func (f *paymentForm) groupsBelow() []desk.SettingGroup {
 		{Heading: f.Text("desk.paying.depth"), Text: f.Text("desk.paying.depth.text"), Inputs: []desk.SettingInput{
 			choiceSetting(f, merchant.SettingConfirmations, "desk.paying.depth.label", "", merchant.AllConfirmations, depthTexts),
 		}, Depths: f.depths()},
+		{Heading: f.Text("desk.paying.zero"), Text: f.Text("desk.paying.zero.text"), Inputs: []desk.SettingInput{
+			f.decimal(merchant.SettingZeroBTC, "desk.paying.zero.btc", "desk.paying.zero.hint"),
+			f.decimal(merchant.SettingZeroLTC, "desk.paying.zero.ltc", "desk.paying.zero.hint"),
+		}, Notes: f.withoutMempool()},
 		{Heading: f.Text("desk.paying.explorers"), Text: f.Text("desk.paying.explorers.text"), Inputs: []desk.SettingInput{f.explorers()}},
 	}
 }
@@ -71,12 +80,22 @@ func (f *paymentForm) groupsBeside(costs []string) []desk.SettingGroup {
 	}
 }
 
-// pageGroups returns the fields of the pages for shoppers, of the currency, and of the books.
-func (f *paymentForm) pageGroups() []desk.SettingGroup {
+// pageGroups returns the fields of the pages for shoppers, of the currency, and of the books, with notes about the invoices that may be removed.
+func (f *paymentForm) pageGroups(removable []string) []desk.SettingGroup {
 	return []desk.SettingGroup{{Heading: f.Text("desk.paying.pages"), Text: f.Text("desk.paying.pages.text"), Inputs: []desk.SettingInput{
 		choiceSetting(f, merchant.SettingStorefront, "desk.paying.storefront", "desk.paying.storefront.hint", []string{"off", "on"}, storefrontTexts), f.currencies(), f.languages(),
 	}}, {Heading: f.Text("desk.paying.books"), Text: f.Text("desk.paying.books.text"), Inputs: []desk.SettingInput{f.zones()}},
-		{Heading: f.Text("desk.paying.retention"), Text: f.Text("desk.paying.retention.text"), Inputs: []desk.SettingInput{f.personalData()}}}
+		{Heading: f.Text("desk.paying.retention"), Text: f.Text("desk.paying.retention.text"), Inputs: []desk.SettingInput{f.personalData(), f.bookYears()}, Notes: removable}}
+}
+
+// withoutMempool returns a note about each network on which a zero-confirmation cap has no effect.
+func (f *paymentForm) withoutMempool() (notes []string) {
+	for _, code := range []string{"BTC", "LTC"} {
+		if a, known := f.Invoices.AssetByCode(invoice.Live, code); known && !f.Invoices.SeesMempool(a.Network) {
+			notes = append(notes, f.Text("desk.paying.zero.none", "Network", a.NetworkName))
+		}
+	}
+	return notes
 }
 
 // personalDataMonths are the periods that the form offers.
@@ -84,21 +103,40 @@ var personalDataMonths = []int{6, 12, merchant.ProposedPersonalDataMonths, 36, 6
 
 // personalData returns the list of the periods after which personal data are removed, with the stored or entered one.
 func (f *paymentForm) personalData() desk.SettingInput {
-	name := string(merchant.SettingPersonalData)
-	c := desk.Choice{Name: name, Label: f.Text("desk.paying.personal"), Hint: f.Text("desk.paying.personal.hint")}
+	return f.period(merchant.SettingPersonalData, personalDataMonths, merchant.ProposedPersonalDataMonths, periodTexts{
+		"desk.paying.personal", "desk.paying.personal.hint", "desk.paying.personal.off", "desk.paying.personal.after", "desk.paying.personal.proposed",
+	})
+}
+
+// bookYears are the periods of the books that the form offers.
+var bookYears = []int{6, 8, merchant.ProposedBookYears, 15, 20, 30}
+
+// bookYears returns the list of the periods after which invoices are removed, with the stored or entered one.
+func (f *paymentForm) bookYears() desk.SettingInput {
+	return f.period(merchant.SettingBooks, bookYears, merchant.ProposedBookYears, periodTexts{
+		"desk.paying.removal", "desk.paying.removal.hint", "desk.paying.removal.off", "desk.paying.removal.after", "desk.paying.removal.proposed",
+	})
+}
+
+// periodTexts are the keys of the texts of a list of retention periods.
+type periodTexts struct{ label, hint, off, after, proposed string }
+
+// period returns the list of the retention periods of a setting.
+func (f *paymentForm) period(setting merchant.SettingName, offered []int, proposed int, texts periodTexts) desk.SettingInput {
+	name := string(setting)
+	c := desk.Choice{Name: name, Label: f.Text(texts.label), Hint: f.Text(texts.hint)}
 	c.Error = f.fault(name, c.Label)
 	value := f.values[name]
-	options := []desk.Option{{Value: merchant.PersonalDataKept, Text: f.Text("desk.paying.personal.off")}}
-	months := personalDataMonths
-	if n, err := strconv.Atoi(value); err == nil && !slices.Contains(months, n) {
-		months = slices.Sorted(slices.Values(append([]int{n}, months...)))
+	options := []desk.Option{{Value: merchant.Kept, Text: f.Text(texts.off)}}
+	if n, err := strconv.Atoi(value); err == nil && !slices.Contains(offered, n) {
+		offered = slices.Sorted(slices.Values(append([]int{n}, offered...)))
 	}
-	for _, n := range months {
-		text := "desk.paying.personal.months"
-		if n == merchant.ProposedPersonalDataMonths {
-			text = "desk.paying.personal.proposed"
+	for _, n := range offered {
+		text := texts.after
+		if n == proposed {
+			text = texts.proposed
 		}
-		options = append(options, desk.Option{Value: strconv.Itoa(n), Text: f.Text(text, "Months", strconv.Itoa(n))})
+		options = append(options, desk.Option{Value: strconv.Itoa(n), Text: f.Text(text, "Number", strconv.Itoa(n))})
 	}
 	for i := range options {
 		options[i].Chosen = options[i].Value == value
@@ -113,6 +151,22 @@ func (f *paymentForm) currencies() desk.SettingInput {
 	c := currencyChoice(f.Visit, f.values[name])
 	c.Error = f.fault(name, c.Label)
 	return desk.SettingInput{Choice: c}
+}
+
+// removableInvoices returns a note about the invoices that the next run may remove, with the stored period or, if the invoices are
+// kept, with the proposed one.
+func (f *paymentForm) removableInvoices() ([]string, error) {
+	years, text := f.chosen.BookYears(), "desk.paying.removal.next"
+	if years == 0 {
+		years, text = merchant.ProposedBookYears, "desk.paying.removal.would"
+	}
+	cut := retention.Cut(f.Now(), years, f.chosen.Zone())
+	n, err := f.Reports.OldInvoices(f.Request().Context(), f.Shop.ID, cut)
+	if err != nil {
+		return nil, err
+	}
+	date := f.Text("desk.date.year", "Day", strconv.Itoa(cut.Day()), "Month", f.Words.Month(cut.Month()), "Year", strconv.Itoa(cut.Year()))
+	return []string{f.Text(text, "Number", f.Words.Decimal(strconv.FormatInt(n, 10)), "Date", date, "Years", strconv.Itoa(years))}, nil
 }
 
 // zones returns the list of the time zones.

@@ -35,6 +35,7 @@ type entry struct {
 	spends        []string    // spent outpoints that were watched when it was read
 	seen          time.Time   // zero if unknown
 	timeRequested bool        // true if the node was asked for its time
+	fee           fee
 }
 
 // arrival is the time between two listings of the mempool: a transaction that only the second

@@ -437,7 +437,7 @@ func TestWaiting_reads_JSON_if_the_wire_format_cannot_be_parsed(t *testing.T) {
 		if len(params) == 1 {
 			return "02000000000108", 0, ""
 		}
-		return json.RawMessage(fmt.Sprintf(`{"txid":%q,"vin":[{"txid":%q,"vout":3}],"vout":[
+		return json.RawMessage(fmt.Sprintf(`{"txid":%q,"vin":[{"txid":%q,"vout":3,"sequence":4294967295}],"vout":[
 			{"value":0.00001000,"n":0,"scriptPubKey":{"hex":%q}}]}`, tx, tx, destination(1))), 0, ""
 	}
 	w := mustWait(t, f.source(), chaintest.Watch{destination(1): true})

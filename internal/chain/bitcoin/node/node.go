@@ -96,7 +96,7 @@ func New(c Config) (*Node, error) {
 		headers: map[string]bitcoin.Header{},
 		read:    newBlocks(),
 		mempool: newMempool(),
-		health:  chain.Health{Source: "node at " + u.Host},
+		health:  chain.Health{Source: "node at " + u.Host, Mempool: true},
 		faults:  map[task]string{},
 	}, nil
 }

@@ -42,13 +42,13 @@ func (n *Node) startTime(s state) time.Time {
 	return n.startedAt
 }
 
-// requestTimes asks the node for the times of the transactions that pay destinations.
+// requestTimes asks the node for the times and fees of the transactions that pay destinations.
 func (n *Node) requestTimes(ctx context.Context) error {
 	var requests []*request
 	var entries []*entry
 	for id, e := range n.mempool.entries {
 		if e.tx != nil && !e.timeRequested {
-			requests = append(requests, newRequest(new(waitingSince), "getmempoolentry", id.String()))
+			requests = append(requests, newRequest(new(poolEntry), "getmempoolentry", id.String()))
 			entries = append(entries, e)
 		}
 	}
@@ -63,7 +63,9 @@ func (n *Node) requestTimes(ctx context.Context) error {
 	}
 	for i, r := range requests {
 		if r.err == nil {
-			entries[i].setSeen(*r.result.(*waitingSince), n.rpc.clockLead)
+			answer := *r.result.(*poolEntry)
+			entries[i].fee = answer.fee()
+			entries[i].setSeen(answer.Time, n.rpc.clockLead)
 		} else if !hasCode(r.err, codeNotFound) {
 			return r.err
 		}
@@ -72,13 +74,10 @@ func (n *Node) requestTimes(ctx context.Context) error {
 	return nil
 }
 
-// waitingSince is the entry time of a mempool entry, in whole seconds.
-type waitingSince struct{ Time int64 }
-
 // requestAllTimes is requestTimes for btcd, which returns the times of all transactions at once. The answer is
 // large, so it is requested only if a transaction has no time yet.
 func (n *Node) requestAllTimes(ctx context.Context, entries []*entry) error {
-	var entryTimes map[string]waitingSince
+	var entryTimes map[string]poolEntry
 	for _, e := range entries {
 		if e.seen.IsZero() && entryTimes == nil {
 			if err := n.rpc.call(ctx, &entryTimes, "getrawmempool", true); err != nil {
@@ -86,20 +85,20 @@ func (n *Node) requestAllTimes(ctx context.Context, entries []*entry) error {
 			}
 		}
 		if t, known := entryTimes[e.tx.ID]; known {
-			e.setSeen(t, n.rpc.clockLead)
+			e.setSeen(t.Time, n.rpc.clockLead)
 		}
 		e.timeRequested = true
 	}
 	return nil
 }
 
-// setSeen sets the first sighting to the end of the second that the node reports, when the
+// setSeen sets the first sighting to the end of the second that the node reports as the entry time, when the
 // transaction certainly was in the mempool. If that is not between the two listings, the clocks
 // differ, and the time of the second listing is used.
-func (e *entry) setSeen(t waitingSince, clockLead time.Duration) {
-	seen := time.Unix(t.Time+1, 0).Add(clockLead)
+func (e *entry) setSeen(entered int64, clockLead time.Duration) {
+	seen := time.Unix(entered+1, 0).Add(clockLead)
 	switch {
-	case t.Time <= 0, !seen.After(e.arrival.after):
+	case entered <= 0, !seen.After(e.arrival.after):
 		if e.arrival.after.IsZero() {
 			return
 		}

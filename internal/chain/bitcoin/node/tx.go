@@ -18,11 +18,13 @@ import (
 
 // tx is a transaction in the JSON of getrawtransaction and getblock.
 type tx struct {
-	TxID string
-	Vin  []struct {
+	TxID    string
+	Version int64
+	Vin     []struct {
 		Coinbase *string
 		TxID     string
 		Vout     uint32
+		Sequence uint32
 		IsMWEB   bool
 	}
 	Vout []struct {
@@ -41,7 +43,11 @@ func (t tx) convert() (bitcoin.Tx, chainhash.Hash, error) {
 		return bitcoin.Tx{}, chainhash.Hash{}, err
 	}
 	converted := bitcoin.Tx{ID: t.TxID}
+	var sequences []uint32
+	hidden := false // inputs of MWEB, whose transactions are not listed
 	for _, in := range t.Vin {
+		hidden = hidden || in.IsMWEB
+		sequences = append(sequences, in.Sequence)
 		switch {
 		case in.Coinbase != nil:
 			converted.Coinbase = true
@@ -53,6 +59,7 @@ func (t tx) convert() (bitcoin.Tx, chainhash.Hash, error) {
 			converted.Spends = append(converted.Spends, wire.NewOutPoint(&spent, in.Vout).String())
 		}
 	}
+	converted.Replaceable = hidden || bitcoin.SignalsReplacement(t.Version, sequences)
 	for _, out := range t.Vout {
 		if out.IsMWEB {
 			continue

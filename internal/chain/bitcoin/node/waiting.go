@@ -29,10 +29,16 @@ func (n *Node) Waiting(ctx context.Context, watched chain.Watched) (bitcoin.Wait
 type state struct {
 	start, end time.Time // times of the request and the answer
 	ids        []string
-	pool       struct{ Loaded *bool }     // nil in btcd, which does not save its mempool
+	pool       pool
 	network    struct{ LocalRelay *bool } // false with blocksonly; nil in btcd
 	peers      int
 	uptime     int64 // in seconds; negative if the node does not report it
+}
+
+// pool is the state of a mempool.
+type pool struct {
+	Loaded *bool // nil in btcd, which does not save its mempool
+	feeRates
 }
 
 // waiting updates the mempool. After an error, transactions that were read are kept and not read
@@ -69,7 +75,9 @@ func (n *Node) waiting(ctx context.Context, watched chain.Watched) (bitcoin.Wait
 	}
 	if !n.countListing(s) {
 		w.Coverage = chain.Partial
+		return w, nil
 	}
+	w.Firm = n.mempool.firm(s.pool.feeRates)
 	return w, nil
 }
 

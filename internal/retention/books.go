@@ -1,0 +1,20 @@
+package retention
+
+import (
+	"time"
+
+	"chequer/internal/invoice"
+)
+
+// Cut returns the time before which the invoices of a merchant's books may be removed: the beginning, in the time zone of the
+// books, of the year that is the given number of years before the present year. Whole calendar years are kept.
+func Cut(now time.Time, years int, zone *time.Location) time.Time {
+	return time.Date(now.In(zone).Year()-years, time.January, 1, 0, 0, 0, 0, zone)
+}
+
+// Removable reports whether an invoice may be removed from the books with a cut, at a time on the real clock: it was created
+// and all that happened to it, with the newest note, was before the cut, and nothing is expected of it. An invoice whose event is
+// not delivered yet has an open delivery.
+func Removable(inv *invoice.Invoice, cut time.Time, beside Beside, hasOpenDelivery bool, now time.Time) bool {
+	return inv.CreatedAt.Before(cut) && lastActivity(inv).Before(cut) && beside.NewestNote.Before(cut) && isFinished(inv, now.Add(inv.Clock)) && !hasOpenDelivery
+}

@@ -1,0 +1,364 @@
+package storage_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/audit"
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+	"chequer/internal/report"
+	"chequer/internal/retention"
+	"chequer/internal/storage"
+	"chequer/internal/storage/storagetest"
+)
+
+// choose changes a payment setting of the shop.
+func choose(t *testing.T, s *storage.Storage, name merchant.SettingName, value string) {
+	t.Helper()
+	_, err := s.ChangeChoices(t.Context(), "shop", func(c merchant.Choices) (merchant.Choices, error) { return c.With(merchant.Choices{name: value}) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// removeBooks carries out the run of the shop, and returns the number of transactions.
+func removeBooks(t *testing.T, s *storage.Storage, now time.Time) (calls int) {
+	t.Helper()
+	for done := false; !done; calls++ {
+		var err error
+		if done, err = s.RemoveBooks(t.Context(), "shop", now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return calls
+}
+
+// bookRemovals returns the entries of the audit log about removed invoices, oldest first.
+func bookRemovals(t *testing.T, s *storage.Storage) (all []audit.Fields) {
+	t.Helper()
+	log, err := s.AuditLog(t.Context(), 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range slices.Backward(log) {
+		if e.Change.Action == "books.removed" && e.Change.MerchantID == "shop" && e.Actor.Kind == audit.System {
+			all = append(all, e.Change.After)
+		}
+	}
+	if _, err := s.VerifyAuditLog(t.Context()); err != nil {
+		t.Error(err)
+	}
+	return all
+}
+
+// tablesWith returns the tables, except the audit log, with a row that contains a text.
+func tablesWith(t *testing.T, url, text string) (tables []string) {
+	t.Helper()
+	for table, rows := range dump(t, url) {
+		if table != "audit_log" && strings.Contains(strings.Join(rows, "\n"), text) {
+			tables = append(tables, table)
+		}
+	}
+	slices.Sort(tables)
+	return tables
+}
+
+// checkSums fails if the sums of days differ from the invoices.
+func checkSums(t *testing.T, s *storage.Storage) {
+	t.Helper()
+	if differ, err := s.DaySumsDiffer(t.Context(), "shop"); err != nil || differ {
+		t.Errorf("the sums of days differ: %v, error %v", differ, err)
+	}
+}
+
+// deliverAll delivers the events of an endpoint.
+func deliverAll(t *testing.T, s *storage.Storage, endpointID string) {
+	t.Helper()
+	for {
+		claims, _ := claim(t, s, endpointID, noon, 10)
+		if len(claims) == 0 {
+			return
+		}
+		for _, c := range claims {
+			saveAttempt(t, s, c, noon, 204, deliveryDone)
+		}
+	}
+}
+
+// An invoice is removed with every row that names it after the whole years, and no destination is allocated again.
+func TestRemoveBooks(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		addEndpoints(t, s, newEndpoint("e"))
+		const id = "removed-invoice"
+		createPersonal(t, s, id)
+		updateInvoice(t, s, id, func(inv *invoice.Invoice) {
+			inv.Transfers = []invoice.Transfer{{ID: id + ":0", Network: "bitcoin", Tx: id, Asset: "BTC", Script: inv.Methods[0].Destination.Script,
+				Amount: inv.Quote().Prices[0].Expected, Presence: invoice.Present, FirstSeen: noon, Spends: []string{id + "-in:0"}, Required: 1, Confirmations: 1,
+				Block: &chain.Block{Height: 5, Hash: "five", Time: noon}, ConfirmedAt: noon}}
+			inv.State.Exceptions, inv.State.Decided = []invoice.Exception{invoice.Overpaid}, true
+			sale := newSale("BTC")
+			sale.State = invoice.SaleFilled
+			inv.Sales = []invoice.Sale{sale}
+			inv.Events = append(inv.Events, storagetest.NewEvent(id, invoice.EventPaid, 2))
+		})
+		create(t, s, creation("kept", "bakery"))
+		inv, err := s.Invoice(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		choose(t, s, merchant.SettingTimeZone, "Europe/Vienna")
+		end := time.Date(2036, 12, 31, 23, 0, 0, 0, time.UTC) // the beginning of 2037 in Vienna
+		removeBooks(t, s, end.AddDate(50, 0, 0))
+		if got := tablesWith(t, url, id); len(got) < 10 {
+			t.Fatalf("without a period, the invoice is only in %q", got)
+		}
+		choose(t, s, merchant.SettingBooks, "10")
+		removeBooks(t, s, end.Add(-time.Second))
+		removeBooks(t, s, end.AddDate(0, 0, 1)) // with an event that is not delivered
+		if got := tablesWith(t, url, id); len(got) < 10 {
+			t.Fatalf("before the end of the period, the invoice is only in %q", got)
+		}
+		deliverAll(t, s, "e")
+		if n, err := s.CountBooks(t.Context(), "shop", retention.Cut(end, 10, time.UTC)); err != nil || n != 0 {
+			t.Errorf("%d invoices before 2026, error %v", n, err)
+		}
+		before := dump(t, url)
+		removeBooks(t, s, end.AddDate(0, 0, 3))
+		if got := tablesWith(t, url, id); len(got) > 0 {
+			t.Errorf("the invoice is still in %q", got)
+		}
+		if _, err := s.Invoice(t.Context(), id); !errors.Is(err, invoice.ErrNotFound) {
+			t.Errorf("the removed invoice: %v", err)
+		}
+		after := dump(t, url)
+		for _, table := range []string{"counters", "feeds", "wallets", "products", "links", "endpoints", "merchants"} {
+			if diff := cmp.Diff(before[table], after[table]); diff != "" {
+				t.Errorf("%s (-before +after):\n%s", table, diff)
+			}
+		}
+		for _, counts := range after["tallies"] {
+			if !strings.Contains(counts, "count: 0") {
+				t.Errorf("still counted: %s", counts)
+			}
+		}
+		created := create(t, s, creation("next", "shop"))
+		if created.Methods[0].Index <= inv.Methods[0].Index {
+			t.Errorf("index %d after %d was removed", created.Methods[0].Index, inv.Methods[0].Index)
+		}
+		want := audit.Fields{"created before": "2026-12-31T23:00:00Z", "invoices": "1", "payments": "1", "refunds": "1", "notes": "1"}
+		if diff := cmp.Diff([]audit.Fields{want}, bookRemovals(t, s)); diff != "" {
+			t.Errorf("audit log (-want +got):\n%s", diff)
+		}
+		checkSums(t, s)
+		if before, at, err := s.RemovedBefore(t.Context(), "shop"); err != nil || !before.Equal(end.AddDate(-10, 0, 0)) || !at.Equal(end.AddDate(0, 0, 3)) {
+			t.Errorf("removed before %s at %s, error %v", before, at, err)
+		}
+		removeBooks(t, s, end.AddDate(1, 0, 0))
+		if n := len(bookRemovals(t, s)); n != 1 {
+			t.Errorf("%d entries after a run without work", n)
+		}
+	})
+}
+
+// What straddles the cut, or has something open, stays.
+func TestRemoveBooks_keeps(t *testing.T) {
+	cut := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	states := []struct {
+		name   string
+		change func(*invoice.Invoice)
+		due    bool
+	}{
+		{"paid", func(*invoice.Invoice) {}, true},
+		{"paid just before the cut", func(inv *invoice.Invoice) { inv.State.PaidAt = cut.Add(-time.Millisecond) }, true},
+		{"paid at the cut", func(inv *invoice.Invoice) { inv.State.PaidAt = cut }, false},
+		{"open until after the cut", func(inv *invoice.Invoice) { inv.Quotes[0].Until = cut }, false},
+		{"refunded after the cut", func(inv *invoice.Invoice) { inv.Refunds[0].Sent.At = cut.Add(time.Hour) }, false},
+		{"refund prepared", func(inv *invoice.Invoice) { inv.Refunds[0].State = invoice.RefundReady }, false},
+		{"waits for a decision", func(inv *invoice.Invoice) { inv.State.Exceptions = []invoice.Exception{invoice.Late} }, false},
+		{"pending", func(inv *invoice.Invoice) { inv.State.Status = invoice.Pending }, false},
+		{"unsold", func(inv *invoice.Invoice) { inv.Sales = []invoice.Sale{newSale("BTC")} }, false},
+		{"expired", func(inv *invoice.Invoice) { inv.State.Status, inv.State.PaidAt = invoice.Expired, time.Time{} }, true},
+		{"unconfirmed payment", func(inv *invoice.Invoice) {
+			inv.Transfers = []invoice.Transfer{{ID: "u", Network: "bitcoin", Tx: "u", Asset: "BTC", Script: "s", Amount: inv.Quote().Prices[0].Expected,
+				Presence: invoice.Present, FirstSeen: noon, Required: 1}}
+		}, false},
+	}
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		for i, state := range states {
+			createPersonal(t, s, fmt.Sprint("i", i))
+			updateInvoice(t, s, fmt.Sprint("i", i), state.change)
+		}
+		createPersonal(t, s, "noted")
+		note := newNote("late", cut)
+		note.InvoiceID = "noted"
+		if err := s.AddNote(t.Context(), note); err != nil {
+			t.Fatal(err)
+		}
+		createPersonal(t, s, "broken")
+		execSQL(t, url, "UPDATE invoices SET quotes = '{' WHERE id = 'broken'")
+		choose(t, s, merchant.SettingBooks, "10")
+		due := int64(0)
+		for _, state := range states {
+			if state.due {
+				due++
+			}
+		}
+		if n, err := s.CountBooks(t.Context(), "shop", cut); err != nil || n < due || n > due+6 {
+			t.Errorf("at most %d invoices would be removed, error %v, want %d and few more", n, err, due)
+		}
+		removeBooks(t, s, cut.AddDate(10, 6, 0))
+		for i, state := range states {
+			_, err := s.Invoice(t.Context(), fmt.Sprint("i", i))
+			if removed := errors.Is(err, invoice.ErrNotFound); removed != state.due {
+				t.Errorf("%s: removed is %t, want %t", state.name, removed, state.due)
+			}
+		}
+		if _, err := s.Invoice(t.Context(), "noted"); err != nil {
+			t.Errorf("a late note: %v", err)
+		}
+		if got := rows(t, url, "SELECT id FROM invoices WHERE id = 'broken'"); len(got) != 1 {
+			t.Error("an invoice that cannot be read was removed")
+		}
+		execSQL(t, url, "UPDATE invoices SET paid_at = NULL WHERE id = 'broken'")
+		checkSums(t, s)
+	})
+}
+
+// The sums have no days before the cut, also in another time zone, and are right after it.
+func TestRemoveBooks_sums_of_days(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		cut := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+		for i, at := range []time.Time{noon, cut.Add(-time.Hour), cut, cut.Add(30 * time.Hour)} {
+			id := fmt.Sprint("i", i)
+			createPersonal(t, s, id)
+			updateInvoice(t, s, id, newPaidAt(at))
+		}
+		createPersonal(t, s, "open") // paid before the cut, with a refund that is not sent
+		updateInvoice(t, s, "open", func(inv *invoice.Invoice) { inv.Refunds[0].State = invoice.RefundReady })
+		choose(t, s, merchant.SettingBooks, "10")
+		now := cut.AddDate(10, 0, 5)
+		removeBooks(t, s, now)
+		check := func(when string, first string, want ...string) {
+			t.Helper()
+			got, err := s.DaySums(t.Context(), "shop", invoice.Live, ever, ever, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var days []string
+			for _, d := range got.Current {
+				days = append(days, fmt.Sprint(d.Day, " ", d.Invoices))
+			}
+			slices.Sort(days)
+			if !slices.Equal(days, want) || got.Removed.Before.String() != first || !got.Removed.At.Equal(now) {
+				t.Errorf("%s: the sums have %q, removed %v, want %q from %s", when, days, got.Removed, want, first)
+			}
+			checkSums(t, s)
+		}
+		check("after the removal", "2027-01-01", "2027-01-01 1", "2027-01-02 1")
+		if p, err := report.ParsePeriod("2026"); err != nil || !(report.Removed{Before: report.DayOf(cut, time.UTC), At: now}).HasAll(p) {
+			t.Errorf("the year 2026 is not removed: %v", err)
+		}
+		updateInvoice(t, s, "open", func(inv *invoice.Invoice) { inv.State.Paid = inv.State.Paid.Sub(money.FromCents(1, money.EUR)) })
+		check("after a change of an invoice that stays", "2027-01-01", "2027-01-01 1", "2027-01-02 1")
+		for zone, tt := range map[string]struct {
+			first string
+			want  []string
+		}{
+			"America/New_York": {"2027-01-01", []string{"2027-01-02 1"}}, // the payment at the cut is on the last day of 2026
+			"Asia/Tokyo":       {"2027-01-02", []string{"2027-01-02 1"}}, // the first day of 2027 began before the cut
+			"UTC":              {"2027-01-01", []string{"2027-01-01 1", "2027-01-02 1"}},
+		} {
+			choose(t, s, merchant.SettingTimeZone, zone)
+			if err := report.Complete(t.Context(), s, "shop"); err != nil {
+				t.Fatal(err)
+			}
+			check(zone, tt.first, tt.want...)
+		}
+		if err := s.RestartDaySums(t.Context(), "shop"); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// newPaidAt returns a change that moves the payment of an invoice.
+func newPaidAt(at time.Time) func(*invoice.Invoice) {
+	return func(inv *invoice.Invoice) { inv.State.PaidAt, inv.FirstPaidAt = at, at }
+}
+
+// A run is carried out in parts, which a new start continues, with one entry of the audit log. The cut does not change in between.
+func TestRemoveBooks_continues(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		for i := range 120 {
+			create(t, s, creation(fmt.Sprint("i", i), "shop"))
+			updateInvoice(t, s, fmt.Sprint("i", i), finish)
+		}
+		choose(t, s, merchant.SettingBooks, "10")
+		now := time.Date(2037, 1, 1, 0, 0, 0, 0, time.UTC)
+		if done, err := s.RemoveBooks(t.Context(), "shop", now); done || err != nil {
+			t.Fatalf("the first part: done %t, error %v", done, err)
+		}
+		if n := len(rows(t, url, "SELECT id FROM invoices")); n != 70 {
+			t.Fatalf("%d invoices after the first part, want 70", n)
+		}
+		checkSums(t, s)
+		again := open(t, url)
+		choose(t, again, merchant.SettingBooks, "40") // the run ends with its cut
+		if shops, err := again.BookShops(t.Context()); err != nil || !slices.Equal(shops, []string{"shop"}) {
+			t.Errorf("shops %q, error %v", shops, err)
+		}
+		removeBooks(t, again, now.AddDate(1, 0, 0))
+		want := audit.Fields{"created before": "2027-01-01T00:00:00Z", "invoices": "120", "payments": "0", "refunds": "0", "notes": "0"}
+		if diff := cmp.Diff([]audit.Fields{want}, bookRemovals(t, again)); diff != "" {
+			t.Errorf("audit log (-want +got):\n%s", diff)
+		}
+		if n := len(rows(t, url, "SELECT currency FROM day_sums")); n != 0 {
+			t.Errorf("%d sums of days are left", n)
+		}
+	})
+}
+
+// An order of a signed link whose invoice was removed gets no other invoice, and a link that reached its maximum stays used.
+func TestRemoveBooks_keeps_orders_and_uses(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		if err := s.CreateKey(ctx, newKey("k1")); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.CreateLink(ctx, merchant.Link{Slug: "once", MerchantID: "shop", Mode: merchant.Live, CreatedAt: noon, MaxUses: 1}); err != nil {
+			t.Fatal(err)
+		}
+		order := invoice.Order{KeyID: "k1", ID: "1042", Price: money.FromCents(5650, money.EUR)}
+		create(t, s, ordered("a", order))
+		linked := creation("b", "shop")
+		linked.Link = invoice.LinkUse{Slug: "once", Max: 1}
+		create(t, s, linked)
+		for _, id := range []string{"a", "b"} {
+			updateInvoice(t, s, id, finish)
+		}
+		choose(t, s, merchant.SettingBooks, "2")
+		removeBooks(t, s, noon.AddDate(3, 2, 0))
+		if _, err := s.Invoice(ctx, "a"); !errors.Is(err, invoice.ErrNotFound) {
+			t.Fatalf("the invoice stays: %v", err)
+		}
+		if _, err := s.OrderedInvoice(ctx, order); !errors.Is(err, invoice.ErrLinkUsed) {
+			t.Errorf("the order: %v", err)
+		}
+		if _, _, err := s.CreateInvoice(ctx, ordered("c", order)); !errors.Is(err, invoice.ErrLinkUsed) {
+			t.Errorf("a new invoice of the order: %v", err)
+		}
+		linked = creation("d", "shop")
+		linked.Link = invoice.LinkUse{Slug: "once", Max: 1}
+		if _, _, err := s.CreateInvoice(ctx, linked); !errors.Is(err, invoice.ErrLinkUsed) {
+			t.Errorf("a new invoice of the link: %v", err)
+		}
+	})
+}
