@@ -116,6 +116,7 @@ func LookupStatements() map[string][]Statement {
 	return map[string][]Statement{
 		"invoices_to_check":        {{openMethods, nil}},
 		"destinations_by_position": {{newestDestinations, []any{"bitcoin", "shop", 0, 1000, gapWindow}}},
+		"invoices_pkey":            {{receivedTransfers, []any{"shop"}}},
 		"transfers_pkey":           {{rises, []any{"bitcoin", 0}}},
 		"events_by_id":             {{eventPosition, []any{"e", "evt_1"}}},
 		"deliveries_in_order":      {{invoiceDeliveries, []any{"e", "i1", 20}}, {earlierDelivery, []any{"e", 20, 0, "i1"}}},
