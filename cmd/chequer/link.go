@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -26,8 +27,19 @@ func (s *shell) link() *cobra.Command {
 	testFlag(remove, "a link for test invoices")
 	return console.Group("link", "Create, change, list and remove checkout links", s.linkAdd(), s.linkChange(),
 		list(s, "list", "List the current links", func(call invocation) ([]linkRow, error) {
-			links, err := call.core.Links.Links(call.Context(), call.shop.ID)
-			return convertAll(links, func(l merchant.Link) linkRow { return newLinkRow(call.cfg, l) }), err
+			var links []merchant.Link
+			for _, mode := range []merchant.Mode{merchant.Live, merchant.Test} {
+				for l, err := range call.core.Links.All(call.Context(), call.shop.ID, mode) {
+					if err != nil {
+						return nil, err
+					}
+					links = append(links, l)
+				}
+			}
+			slices.SortStableFunc(links, func(a, b merchant.Link) int { // oldest first
+				return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.Slug, b.Slug))
+			})
+			return convertAll(links, func(l merchant.Link) linkRow { return newLinkRow(call.cfg, l) }), nil
 		}, "LINK\tMODE\tAMOUNT\tDESCRIPTION\tCREATED", func(r linkRow) []any {
 			return []any{r.URL, r.Mode, r.price(), r.Description, s.Time(r.CreatedAt)}
 		}), remove)
@@ -169,9 +181,8 @@ func linkError(call invocation, verb string, mode merchant.Mode, slug string, er
 		return nil
 	}
 	var other merchant.Mode
-	links, _ := call.core.Links.Links(call.Context(), call.shop.ID) // without them the hint is general
-	if i := slices.IndexFunc(links, func(l merchant.Link) bool { return l.Slug == slug }); i >= 0 {
-		other = links[i].Mode
+	if l, readErr := call.core.Links.Link(call.Context(), slug); readErr == nil && l.MerchantID == call.shop.ID { // without it the hint is general
+		other = l.Mode
 	}
 	return notFound(fmt.Errorf("%s %s link %s: %w", verb, mode, slug, err), "link", other)
 }

@@ -3,6 +3,7 @@ package merchant
 import (
 	"cmp"
 	"context"
+	"iter"
 	"fmt"
 	"strings"
 	"time"
@@ -76,8 +77,9 @@ type LinkStorage interface {
 	CreateLink(ctx context.Context, l Link) error
 	// Link returns a link by its slug, or ErrNotFound.
 	Link(ctx context.Context, slug string) (Link, error)
-	// Links lists a merchant's links, oldest first.
-	Links(ctx context.Context, merchantID string) ([]Link, error)
+	// Links lists at most limit of a merchant's links of a mode, newest first, that follow a position. The zero position
+	// begins with the newest.
+	Links(ctx context.Context, merchantID string, mode Mode, after LinkPosition, limit int) ([]Link, error)
 	// UpdateLink changes a merchant's link of a mode, or returns ErrNotFound. The link stays unchanged if
 	// change returns an error; change may be called more than once.
 	UpdateLink(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Link) error) (Link, error)
@@ -92,6 +94,41 @@ type LinkStorage interface {
 	RemovedLinks(ctx context.Context, merchantID string, since time.Time, limit int) ([]RemovedLink, error)
 	// RestoreLink restores one of these links, or returns ErrNotFound.
 	RestoreLink(ctx context.Context, merchantID string, mode Mode, slug string, since time.Time) error
+}
+
+// LinkPosition is the position of a link in a list, which does not need the link itself.
+type LinkPosition struct {
+	CreatedAt time.Time
+	Slug      string
+}
+
+// Position returns the position of a link.
+func (l Link) Position() LinkPosition { return LinkPosition{l.CreatedAt, l.Slug} }
+
+// linkPage is the number of links that are read at once.
+const linkPage = 500
+
+// All returns the links of a merchant and a mode, newest first, in pages.
+func (s *Links) All(ctx context.Context, merchantID string, mode Mode) iter.Seq2[Link, error] {
+	return func(yield func(Link, error) bool) {
+		after := LinkPosition{}
+		for {
+			links, err := s.Links(ctx, merchantID, mode, after, linkPage)
+			if err != nil {
+				yield(Link{}, err)
+				return
+			}
+			for _, l := range links {
+				if !yield(l, nil) {
+					return
+				}
+			}
+			if len(links) < linkPage {
+				return
+			}
+			after = links[len(links)-1].Position()
+		}
+	}
 }
 
 // LinksConfig configures Links.

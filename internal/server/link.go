@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -74,12 +75,15 @@ func (s *server) changeLink(c echo.Context, k call) error {
 
 // listLinks handles GET links.
 func (s *server) listLinks(c echo.Context, k call) error {
-	links, err := s.Links.Links(c.Request().Context(), k.key.MerchantID)
-	if err != nil {
-		return err
+	var links []merchant.Link
+	for l, err := range s.Links.All(c.Request().Context(), k.key.MerchantID, k.key.Mode) {
+		if err != nil {
+			return err
+		}
+		links = append(links, l)
 	}
-	ofMode := func(l merchant.Link) bool { return l.Mode == k.key.Mode }
-	return writeJSON(c, http.StatusOK, api.LinkList{Links: views(s.link, links, ofMode)})
+	slices.Reverse(links) // oldest first
+	return writeJSON(c, http.StatusOK, api.LinkList{Links: views(s.link, links, func(merchant.Link) bool { return true })})
 }
 
 // showLink handles GET links/{slug}.

@@ -55,8 +55,16 @@ func (s *Storage) Link(ctx context.Context, slug string) (merchant.Link, error) 
 }
 
 // Links implements merchant.LinkStorage.
-func (s *Storage) Links(ctx context.Context, merchantID string) ([]merchant.Link, error) {
-	return readAll(ctx, s, "read links", readLinkColumns, "SELECT "+linkColumns+" FROM links WHERE merchant_id = $1 AND removed_at IS NULL ORDER BY created_at, slug", merchantID)
+func (s *Storage) Links(ctx context.Context, merchantID string, mode merchant.Mode, after merchant.LinkPosition, limit int) ([]merchant.Link, error) {
+	page := links(merchantID, mode, after, limit)
+	return readAll(ctx, s, "read links", readLinkColumns, page.text, page.args...)
+}
+
+// links returns the statement of Links.
+func links(merchantID string, mode merchant.Mode, after merchant.LinkPosition, limit int) statement {
+	where, args := conditions([]any{merchantID, string(mode), limit}, filterIf(after != merchant.LinkPosition{}, "(created_at, slug) < (?, ?)", after.CreatedAt.UnixMilli(), after.Slug))
+	return statement{"SELECT " + linkColumns + " FROM links WHERE merchant_id = $1 AND mode = $2 AND removed_at IS NULL" + where +
+		" ORDER BY created_at DESC, slug DESC LIMIT $3", args}
 }
 
 // RemovedLinks implements merchant.LinkStorage.

@@ -3,6 +3,7 @@ package storage_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -36,9 +37,11 @@ func TestLink_is_read_changed_and_removed(t *testing.T) {
 		if got, err := s.Link(ctx, "coffee"); err != nil || got != coffee {
 			t.Errorf("got %+v, %v, want %+v", got, err, coffee)
 		}
-		links, err := s.Links(ctx, "shop")
-		if diff := cmp.Diff(links, []merchant.Link{tips, coffee}); err != nil || diff != "" {
-			t.Errorf("error %v (-got +want):\n%s", err, diff)
+		for _, want := range []merchant.Link{tips, coffee} {
+			links, err := s.Links(ctx, "shop", want.Mode, merchant.LinkPosition{}, 10)
+			if diff := cmp.Diff(links, []merchant.Link{want}); err != nil || diff != "" {
+				t.Errorf("mode %s: error %v (-got +want):\n%s", want.Mode, err, diff)
+			}
 		}
 		for name, remove := range map[string]func() error{
 			"of another merchant": func() error {
@@ -136,7 +139,7 @@ func TestRestoreLink_returns_a_removed_link_with_its_uses(t *testing.T) {
 				t.Errorf("%s a removed link: got error %v", name, err)
 			}
 		}
-		if all, err := s.Links(ctx, "shop"); err != nil || len(all) != 0 {
+		if all, err := s.Links(ctx, "shop", merchant.Live, merchant.LinkPosition{}, 10); err != nil || len(all) != 0 {
 			t.Errorf("the list has %v, error %v", all, err)
 		}
 		restore("bakery", merchant.Live, noon, merchant.ErrNotFound)
@@ -381,6 +384,41 @@ func TestCreateInvoice_refuses_a_link_that_is_gone(t *testing.T) {
 		}
 		if used, err := s.LinkUses(ctx, "other"); err != nil || used != 0 {
 			t.Errorf("the link of the other merchant has %d uses, error %v", used, err)
+		}
+	})
+}
+
+// The pages of the list have each link of a mode once, newest first, also links of one time. A limit bounds a page.
+func TestLinks_in_pages(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		const links = 1203 // more than two pages of merchant.Links.All
+		var want []string
+		for i := range links {
+			l := merchant.Link{Slug: fmt.Sprintf("l%05d", i), MerchantID: "shop", Mode: merchant.Live, Currency: "EUR", CreatedAt: noon.Add(time.Duration(i/3) * time.Second)}
+			if err := s.CreateLink(t.Context(), l); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, l.Slug)
+		}
+		slices.Reverse(want)
+		first, err := s.Links(t.Context(), "shop", merchant.Live, merchant.LinkPosition{}, 2)
+		if err != nil || len(first) != 2 || first[1].Slug != want[1] {
+			t.Fatalf("error %v, got %+v, want %q", err, first, want[:2])
+		}
+		next, err := s.Links(t.Context(), "shop", merchant.Live, first[1].Position(), 1)
+		if err != nil || len(next) != 1 || next[0].Slug != want[2] {
+			t.Errorf("error %v, got %+v, want %s", err, next, want[2])
+		}
+		var got []string
+		service := merchant.NewLinks(merchant.LinksConfig{Storage: s})
+		for l, err := range service.All(t.Context(), "shop", merchant.Live) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, l.Slug)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("all pages (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -17,19 +17,22 @@ func (s *Storage) EachReceived(ctx context.Context, merchantID string, add func(
 				add(t)
 			}
 			return err
-		}, `
-			SELECT t.network, t.script, d.address_index, t.asset, t.amount, t.currency, t.decimals
-			FROM destinations d
-			JOIN transfers t ON t.invoice_id = d.invoice_id AND t.network = d.network AND t.script = d.script
-			JOIN invoices i ON i.id = d.invoice_id
-			WHERE d.merchant_id = $1 AND i.mode = 'live' AND t.presence = 'present' AND t.block_height IS NOT NULL AND t.required > 0
-				AND t.confirmations >= t.required`, merchantID)
+		}, receivedTransfers, merchantID)
 	})
 	if err != nil {
 		return fmt.Errorf("read received transfers of %s: %w", merchantID, err)
 	}
 	return nil
 }
+
+// receivedTransfers is the statement of EachReceived.
+const receivedTransfers = `
+	SELECT t.network, t.script, d.address_index, t.asset, t.amount, t.currency, t.decimals
+	FROM destinations d
+	JOIN transfers t ON t.invoice_id = d.invoice_id AND t.network = d.network AND t.script = d.script
+	JOIN invoices i ON i.id = d.invoice_id
+	WHERE d.merchant_id = $1 AND i.mode = 'live' AND t.presence = 'present' AND t.block_height IS NOT NULL AND t.required > 0
+		AND t.confirmations >= t.required`
 
 func readReceived(row scanner) (t received.Transfer, err error) {
 	var amount string

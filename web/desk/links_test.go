@@ -74,7 +74,7 @@ func TestLinks_are_created_changed_and_removed(t *testing.T) {
 	if got := answer.header.Get("Location"); answer.status != http.StatusSeeOther || !strings.HasSuffix(got, "/edit?done=link-added") {
 		t.Errorf("a link without a slug: %d to %q: %s", answer.status, got, answer.text())
 	}
-	all, err := f.links.Links(t.Context(), shop)
+	all, err := f.links.Links(t.Context(), shop, merchant.Test, merchant.LinkPosition{}, 10)
 	if err != nil || len(all) != 1 || len(all[0].Slug) != 16 || all[0].Mode != merchant.Test {
 		t.Errorf("links %+v, error %v, want one link in test mode with a random slug", all, err)
 	}

@@ -72,8 +72,8 @@ func TestLog_words(t *testing.T) {
 		"sign_in.disabled": "Sign-in with a password disabled", "account.passkey_added": "Passkey added", "account.invitation_withdrawn": "Invitation withdrawn", "session.stepped_up": "Sign-in confirmed",
 		"notifications.link_requested": "Notifications link requested", "link.restored": "Checkout link restored", "desk.link_created": "First-run link created",
 	} {
-		f.must(f.storage.Record(t.Context(), audit.Change{Action: action, Subject: "x", After: audit.Fields{"next_key": "1"}}))
-		if got := textOf(b.get("/desk/shop/log").find(".rows tbody tr").First().Find("th, .a5")); got != want+": x next key: 1" {
+		f.must(f.storage.Record(t.Context(), audit.Change{Action: action, Subject: "x", After: audit.Fields{"next_key": "1", "role in m_first": "owner"}}))
+		if got := textOf(b.get("/desk/shop/log").find(".rows tbody tr").First().Find("th, .a5")); got != want+": x next key: 1, role in m_first: owner" {
 			t.Errorf("%s: the row is %q, want %q", action, got, want)
 		}
 	}

@@ -90,8 +90,8 @@ func (v *page) hasSource(ctx context.Context) (bool, error) {
 	if slices.ContainsFunc(products, func(p merchant.Product) bool { return p.Mode == merchant.Live }) {
 		return true, nil
 	}
-	links, err := v.Links.Links(ctx, v.Shop.ID)
-	if err != nil || slices.ContainsFunc(links, func(l merchant.Link) bool { return l.Mode == merchant.Live }) {
+	links, err := v.Links.Links(ctx, v.Shop.ID, merchant.Live, merchant.LinkPosition{}, 1)
+	if err != nil || len(links) > 0 {
 		return err == nil, err
 	}
 	terminals, err := v.Terminals.List(ctx, v.Shop.ID)

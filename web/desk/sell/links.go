@@ -1,17 +1,17 @@
 package sell
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"chequer/internal/merchant"
 	"chequer/internal/report"
 	"chequer/views"
 	"chequer/views/desk"
+	"chequer/web/desk/visit"
 )
 
 // linksSize is the number of links on a page of the list.
@@ -22,18 +22,10 @@ func (v *page) links() error { return v.showLinks(http.StatusOK, v.mode(), "") }
 
 // showLinks shows the list of the links of a mode, with the problem of the last action.
 func (v *page) showLinks(status int, mode merchant.Mode, problem string) error {
-	all, err := v.Links.Links(v.Request().Context(), v.Shop.ID)
+	after := v.linkPosition()
+	all, err := v.Links.Links(v.Request().Context(), v.Shop.ID, mode, after, linksSize+1)
 	if err != nil {
 		return err
-	}
-	all = slices.DeleteFunc(all, func(l merchant.Link) bool { return l.Mode != mode })
-	slices.Reverse(all)
-	after := v.QueryParam("after")
-	at, slug, _ := strings.Cut(after, "-")
-	if createdAt, err := strconv.ParseInt(at, 10, 64); err == nil {
-		all = slices.DeleteFunc(all, func(l merchant.Link) bool {
-			return cmp.Or(cmp.Compare(l.CreatedAt.UnixMilli(), createdAt), cmp.Compare(l.Slug, slug)) >= 0
-		})
 	}
 	f, err := v.listFrame(v.Text("desk.links"), linksPath, mode)
 	if err != nil {
@@ -45,7 +37,7 @@ func (v *page) showLinks(status int, mode merchant.Mode, problem string) error {
 	}
 	if len(all) > linksSize {
 		all = all[:linksSize]
-		list.Next = v.BelowIn(linksPath+"?after="+linkPosition(all[linksSize-1]), mode == merchant.Test)
+		list.Next = v.BelowIn(linksPath+"?after="+encodedPosition(all[linksSize-1].Position()), mode == merchant.Test)
 	}
 	list.Shown = v.Words.Count("desk.links.shown", len(all))
 	if len(all) == 0 {
@@ -60,7 +52,7 @@ func (v *page) showLinks(status int, mode merchant.Mode, problem string) error {
 			Name: "/pay/" + l.Slug, URL: v.Below(linksPath + "/" + l.Slug + "/edit"), Detail: l.Description, State: v.linkState(l), Sold: sold[l.Slug].number(), Revenue: sold[l.Slug].revenue(), Amount: v.linkAmount(l),
 		})
 	}
-	if after == "" {
+	if (after == merchant.LinkPosition{}) {
 		if list.Removed, err = v.removedLinks(mode); err != nil {
 			return err
 		}
@@ -68,9 +60,19 @@ func (v *page) showLinks(status int, mode merchant.Mode, problem string) error {
 	return v.Show(status, desk.SellListPage(list))
 }
 
-// linkPosition returns the position of a link in the list, which does not need the link itself.
-func linkPosition(l merchant.Link) string {
-	return strconv.FormatInt(l.CreatedAt.UnixMilli(), 10) + "-" + l.Slug
+// encodedPosition returns a position as the query of the list has it.
+func encodedPosition(p merchant.LinkPosition) string {
+	return strconv.FormatInt(p.CreatedAt.UnixMilli(), 10) + "-" + p.Slug
+}
+
+// linkPosition returns the position in the query; the zero position if it has none.
+func (v *page) linkPosition() merchant.LinkPosition {
+	at, slug, _ := strings.Cut(v.QueryParam("after"), "-")
+	createdAt, err := strconv.ParseInt(at, 10, 64)
+	if err != nil || !visit.IsText(slug) {
+		return merchant.LinkPosition{}
+	}
+	return merchant.LinkPosition{CreatedAt: time.UnixMilli(createdAt), Slug: slug}
 }
 
 // removedLinks returns the links of a mode whose removal can be undone.

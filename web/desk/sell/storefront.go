@@ -8,6 +8,7 @@ import (
 	"chequer/internal/merchant"
 	"chequer/views"
 	"chequer/views/desk"
+	"chequer/web/desk/visit"
 )
 
 // maxItems is the number of checkout links that the list of the builder shows, newest first.
@@ -69,22 +70,13 @@ func (v *page) storefrontPages() []desk.StorefrontLink {
 // products that are sold.
 func (v *page) items(mode merchant.Mode) ([]item, error) {
 	ctx := v.Request().Context()
-	links, err := v.Links.Links(ctx, v.Shop.ID)
+	links, err := v.currentLinks(mode)
 	if err != nil {
 		return nil, err
 	}
 	var items []item
-	for _, l := range slices.Backward(links) {
-		if l.Mode == mode && !l.Ended(v.Now()) {
-			items = append(items, v.linkItem(l))
-		}
-	}
-	if chosen := v.QueryParam("item"); len(items) > maxItems {
-		older := slices.IndexFunc(items[maxItems:], func(i item) bool { return i.path == chosen })
-		if older >= 0 { // the list contains the chosen link even if it is older
-			items[maxItems-1] = items[maxItems+older]
-		}
-		items = items[:maxItems]
+	for _, l := range links {
+		items = append(items, v.linkItem(l))
 	}
 	products, err := v.Products.Products(ctx, v.Shop.ID)
 	for _, p := range products {
@@ -93,6 +85,28 @@ func (v *page) items(mode merchant.Mode) ([]item, error) {
 		}
 	}
 	return items, err
+}
+
+// currentLinks returns the newest maxItems links of a mode that have not ended, newest first. They contain the chosen link
+// even if it is older.
+func (v *page) currentLinks(mode merchant.Mode) ([]merchant.Link, error) {
+	ctx, chosen := v.Request().Context(), strings.TrimPrefix(v.QueryParam("item"), "pay/")
+	newest, err := v.Links.Links(ctx, v.Shop.ID, mode, merchant.LinkPosition{}, maxItems)
+	if err != nil {
+		return nil, err
+	}
+	newest = slices.DeleteFunc(newest, func(l merchant.Link) bool { return l.Ended(v.Now()) })
+	if !visit.IsText(chosen) || slices.ContainsFunc(newest, func(l merchant.Link) bool { return l.Slug == chosen }) {
+		return newest, nil
+	}
+	l, err := v.Links.Link(ctx, chosen)
+	switch {
+	case visit.IsNotFound(err) || err == nil && (l.MerchantID != v.Shop.ID || l.Mode != mode || l.Ended(v.Now())):
+		return newest, nil
+	case err != nil:
+		return nil, err
+	}
+	return append(newest[:min(len(newest), maxItems-1)], l), nil
 }
 
 func (v *page) linkItem(l merchant.Link) item {

@@ -31,7 +31,11 @@ func (v *page) actionText(action string) string {
 	return strings.ToUpper(name[:1]) + name[1:] + " " + plainWords(participle)
 }
 
-// plainWords returns a name of the audit log, such as "time_zone", as words.
+// plainWords returns a name of the audit log, such as "time_zone", as words. A name with spaces has words already, and may
+// contain an identifier.
 func plainWords(name string) string {
-	return strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '.' || r == ' ' }), " ")
+	if strings.Contains(name, " ") {
+		return name
+	}
+	return strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '.' }), " ")
 }
