@@ -157,6 +157,7 @@ func deleteInvoice(ctx context.Context, q querier, inv *invoice.Invoice) (notes 
 	for _, statement := range []string{
 		"DELETE FROM tries WHERE " + ofEndpoints + " AND position IN (SELECT position FROM deliveries WHERE " + ofEndpoints + " AND invoice_id = $1)",
 		"DELETE FROM deliveries WHERE " + ofEndpoints + " AND invoice_id = $1",
+		"DELETE FROM retention_waiting WHERE merchant_id = $2 AND invoice_id = $1",
 		"DELETE FROM refund_transactions WHERE merchant_id = $2 AND refund_id IN (SELECT id FROM refunds WHERE invoice_id = $1)",
 	} {
 		if _, err := q.ExecContext(ctx, statement, inv.ID, inv.MerchantID); err != nil {
@@ -181,7 +182,7 @@ func deleteInvoice(ctx context.Context, q querier, inv *invoice.Invoice) (notes 
 // invoiceTables are the tables whose rows of an invoice its identifier finds, without those that deleteInvoice names.
 var invoiceTables = []string{
 	"events", "transfers", "refunds", "conversions", "destinations", "link_orders", "link_uses", "invoice_flags", "snoozes", "resolutions", "notified_cases",
-	"unreadable_invoices", "retention_waiting", "plugin_data", "unpaid_places",
+	"unreadable_invoices", "plugin_data", "unpaid_places",
 }
 
 // uncount takes removed invoices of one merchant out of the tallies. The uses of links stay.

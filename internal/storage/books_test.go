@@ -362,3 +362,17 @@ func TestRemoveBooks_keeps_orders_and_uses(t *testing.T) {
 		}
 	})
 }
+
+// Every table with a column invoice_id is one from which the removal of an invoice deletes rows, except those whose rows have an
+// end of their own.
+func TestRemoveBooks_covers_every_table(t *testing.T) {
+	t.Parallel()
+	url := storagetest.File(t)
+	open(t, url)
+	found := rows(t, url, "SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.name = 'invoice_id' WHERE m.type = 'table' ORDER BY m.name")
+	want := append(slices.Clone(storage.InvoiceTables), "team_notes", "deliveries", "retention_waiting", "idempotency")
+	slices.Sort(want)
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Errorf("tables (-removed +of the schema):\n%s", diff)
+	}
+}

@@ -151,3 +151,6 @@ func (s *Storage) CountStatements(ctx context.Context, f invoice.Filter, limit i
 	})
 	return invoices, summaries, lines, err
 }
+
+// InvoiceTables are the tables from which the removal of an invoice deletes rows by its identifier.
+var InvoiceTables = invoiceTables

@@ -335,3 +335,25 @@ func TestPayments_lead_to_test_payments(t *testing.T) {
 	}
 	b.get("/desk/shop").want(http.StatusOK, "Show test payments")
 }
+
+// A payment that counts without a confirmation is named so until its first block.
+func TestPayment_without_confirmation(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	s := f.testSales
+	inv, err := s.Create(t.Context(), invoice.CreateRequest{
+		MerchantID: shop, Mode: s.mode, Wallets: s.wallets, ExpiresIn: 15 * time.Minute, ZeroConfirmationCents: map[string]int64{"BTC": 100_00},
+		Terms: invoice.Terms{Price: money.MustParse("80", money.EUR), Rules: invoice.DefaultRules(money.EUR)},
+	})
+	f.must(err)
+	f.clock.Advance(time.Second)
+	tx := s.pay(inv, "0.001")
+	at := "/desk/shop/payments/" + inv.ID
+	b.get(at).want(http.StatusOK, "Accepted without confirmation")
+	f.must(s.net.Confirm(t.Context(), []string{tx}))
+	s.step()
+	if page := b.get(at).want(http.StatusOK, "Confirmed"); strings.Contains(page.text(), "Accepted without confirmation") {
+		t.Errorf("the payment in a block is %s", page.text())
+	}
+}

@@ -28,10 +28,8 @@ CREATE TABLE removed_orders (
     PRIMARY KEY (key_id, order_id)
 );
 
--- For the rows of one invoice, which are removed with it.
+-- For the rows of one invoice, which are removed with it. retention_waiting and unpaid_places have few rows.
 CREATE INDEX destinations_by_invoice ON destinations (invoice_id);
 CREATE INDEX events_by_invoice ON events (invoice_id);
 CREATE INDEX link_orders_by_invoice ON link_orders (invoice_id);
 CREATE INDEX link_uses_by_invoice ON link_uses (invoice_id);
-CREATE INDEX retention_waiting_by_invoice ON retention_waiting (invoice_id);
-CREATE INDEX unpaid_places_by_invoice ON unpaid_places (invoice_id);
