@@ -108,5 +108,5 @@ func TestRetention_books(t *testing.T) {
 		want(http.StatusOK, "The invoices before 1 Jan 2027 were removed from the books on 1 Feb 2037.")
 	b.get(reports+"2027-01-02").want(http.StatusOK, "The invoices before 1 Jan 2027 were removed from the books on 1 Feb 2037.")
 	b.get("/desk/shop/reports/export?format=csv&mode=test&period=days&from=2026-12-31&to=2027-01-02").want(http.StatusGone, "were removed from the books on 1 Feb 2037")
-	b.get("/desk/shop/log").want(http.StatusOK, "books.removed")
+	b.get("/desk/shop/log").want(http.StatusOK, "Books removed: shop")
 }
