@@ -169,9 +169,9 @@ func TestClaimDeliveries_keeps_the_order_of_an_invoice(t *testing.T) {
 // A pending delivery that waits for an earlier event of its invoice names the first one, with the time of its next attempt, as
 // long as that delays it.
 func TestDelivery_names_the_earlier_one_that_it_waits_for(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+	onBoth(t, func(t *testing.T, _ *storage.Storage, url string) {
 		now := noon.Add(time.Minute)
-		s = storagetest.OpenWithClock(t, url, func() time.Time { return now })
+		s := storagetest.OpenWithClock(t, url, func() time.Time { return now })
 		addEndpoints(t, s, newEndpoint("e"))
 		create(t, s, creation("a", "shop"))
 		create(t, s, creation("b", "shop"))
