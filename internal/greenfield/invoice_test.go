@@ -151,7 +151,7 @@ func TestCreateInvoice_refuses(t *testing.T) {
 		`{"currency":"EUR","amount":"1e999"}`:    `[{"path":"amount","message":"The amount must have an exponent from -18 to 18"}]`,
 		`{"currency":"EUR","amount":0.004}`:      `[{"path":"amount","message":"The amount must be more than 0"}]`,
 		`{"currency":"EUR","amount":1000000.01}`: `[{"path":"amount","message":"The amount must be at most 1000000 EUR"}]`,
-		`{"currency":"EUR","amount":true}`:       `[{"path":"amount","message":"must not be a boolean"}]`,
+		`{"currency":"EUR","amount":true}`:       `[{"path":"amount","message":"The value must not be a JSON boolean"}]`,
 		`{"currency":"BTC","amount":"0.1"}`:      `[{"path":"currency","message":"The currency must be EUR or USD"}]`,
 		`{"currency":"SATS","amount":"100"}`:     `[{"path":"currency","message":"The currency must be EUR or USD"}]`,
 		`{"currency":"CHF","amount":"100"}`:      `[{"path":"currency","message":"The currency must be EUR or USD; the setting CHEQUER_FIAT adds CHF"}]`,
@@ -159,7 +159,7 @@ func TestCreateInvoice_refuses(t *testing.T) {
 		`{"currency":"EUR","amount":"5","checkout":{"redirectURL":"javascript:alert(1)"}}`:      `[{"path":"checkout.redirectURL","message":"The redirect URL must be an absolute https address with a host name, and without a user name"}]`,
 		`{"currency":"EUR","amount":"5","checkout":{"paymentMethods":["DOGE-CHAIN","BTC-LN"]}}`: `[{"path":"checkout.paymentMethods","message":"The payment methods are not offered by this server"}]`,
 		`{"currency":"EUR","amount":"5","metadata":"` + strings.Repeat("x", 64<<10) + `"}`:      `[{"path":"metadata","message":"The metadata must have at most 65536 bytes"}]`,
-		`{"currency":"EUR","amount":"5","checkout":[]}`:                                         `[{"path":"checkout","message":"must not be a array"}]`,
+		`{"currency":"EUR","amount":"5","checkout":[]}`:                                         `[{"path":"checkout","message":"The value must not be a JSON array"}]`,
 	} {
 		a := f.send("POST", f.store("/invoices"), f.token, body)
 		if a.status != http.StatusUnprocessableEntity || a.body != want {
