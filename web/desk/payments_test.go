@@ -336,7 +336,7 @@ func TestPayments_lead_to_test_payments(t *testing.T) {
 	b.get("/desk/shop").want(http.StatusOK, "Show test payments")
 }
 
-// A payment that counts without a confirmation is named so until its first block.
+// A payment that counts without a confirmation is shown as such until its first block.
 func TestPayment_without_confirmation(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -354,6 +354,6 @@ func TestPayment_without_confirmation(t *testing.T) {
 	f.must(s.net.Confirm(t.Context(), []string{tx}))
 	s.step()
 	if page := b.get(at).want(http.StatusOK, "Confirmed"); strings.Contains(page.text(), "Accepted without confirmation") {
-		t.Errorf("the payment in a block is %s", page.text())
+		t.Errorf("the payment in a block is shown as accepted without confirmation: %s", page.text())
 	}
 }
