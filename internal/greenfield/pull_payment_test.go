@@ -34,7 +34,7 @@ func TestPullPayment_prepares_a_refund_of_the_order(t *testing.T) {
 		path := f.store("/pull-payments")
 		got := call[refunded](f, "POST", path, pullPayment("Refund of order 1042; broken", "432.10"))
 		if got.ID == "" || got.ViewLink != "https://pay.example/shop/i/"+id || got.Currency != "EUR" || got.Amount != "432.1" {
-			t.Errorf("got %+v", got)
+			t.Errorf("got %+v, want a refund of 432.1 EUR with the page of invoice %s", got, id)
 		}
 		inv, err := f.invoices.Invoice(t.Context(), id)
 		if err != nil || len(inv.Refunds) != 1 {

@@ -271,7 +271,7 @@ func TestConnect_refused_requests(t *testing.T) {
 		for _, path := range []string{"/api-keys/authorize?", "/desk/all/connect?", "/desk/shop/connect?"} {
 			p := b.get(path+query).want(http.StatusBadRequest, "The plug-in cannot be connected", want)
 			if p.find("form, script:not([src])").Length() > 0 {
-				t.Errorf("the page of %s has a form or a script", query)
+				t.Errorf("the page of %s has a form or a script, want neither", query)
 			}
 		}
 	}

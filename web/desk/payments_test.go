@@ -241,7 +241,7 @@ func TestPayments_search_pages(t *testing.T) {
 	page := b.get("/desk/shop/payments?mode=test&state=expired&q=77").want(http.StatusOK, "Search further back")
 	page = b.get(page.find(".pager a").AttrOr("href", "")).want(http.StatusOK, "25 payments, newest first")
 	if got := page.find(".rows tbody tr").First().Find("a").AttrOr("href", ""); !strings.HasSuffix(got, "/c"+strings.Repeat("0", 30)+"1") {
-		t.Errorf("the first row of the second page leads to %q", got)
+		t.Errorf("the first row of the second page leads to %q, want the invoice c0…01", got)
 	}
 	b.get(page.find(".pager a").AttrOr("href", "")).want(http.StatusOK, "5 payments, newest first")
 	// All orders 77 that wait are listed, and then no references.
