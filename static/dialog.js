@@ -9,8 +9,8 @@ function add(to, name, css) {
   return to.appendChild(e);
 }
 
-// build adds the dialog with the page at an address, hidden. It is removed when it is closed. On a narrow screen it covers
-// the window, with the button that closes it above the page.
+// build adds a hidden dialog with the page at an address. When the dialog is closed, it is removed, and closed is called. On a
+// narrow screen it covers the window, with the button that closes it above the page.
 function build(url, title, closed) {
   var narrow = matchMedia("(max-width:560px)").matches;
   ready = 0;
@@ -40,7 +40,8 @@ function show() {
   wait(1e4);
 }
 
-// wait opens the page without a frame if no message from the frame arrives in time: the browser has refused the frame.
+// wait opens the page without a frame if no message from the frame arrives within ms milliseconds, because the browser then
+// refused the frame.
 function wait(ms) {
   var waited = frame;
   setTimeout(function () { if (frame && frame === waited && !ready && dialog.open) location.assign(frame.src); }, ms);

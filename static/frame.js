@@ -1,5 +1,5 @@
-// Sends the payment's status from a frame to the embedding page, if that page has a listed origin: as messages for embed.js,
-// and as those that shop plug-ins made for BTCPay Server receive, with the names of statuses in its versions 2 and 1.
+// Sends the payment's status from a frame to the embedding page, if that page has a listed origin. It sends each change as a
+// message for embed.js, and as messages for shop plug-ins made for BTCPay Server, with the status names of its versions 2 and 1.
 (function () {
 "use strict";
 if (parent === window) return;

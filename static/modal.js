@@ -1,12 +1,12 @@
-// Sets window.btcpay, with which shop plug-ins made for BTCPay Server show the page of an invoice over the shop's page. A
-// browser without dialogs opens the page itself.
+// Sets window.btcpay, by which shop plug-ins made for BTCPay Server show the page of an invoice over the shop's page. A
+// browser without dialogs opens the page itself. shown is the ID of the invoice; hidden is true from hideFrame until leave.
 var prefix = self.src.split("/modal/")[0], shown, hidden, handlers = {};
 
 function call(name, value) { if (handlers[name]) handlers[name](value); }
 function on(name) { return function (handler) { handlers[name] = handler; }; }
 function address() { return prefix + "/invoice?id=" + encodeURIComponent(shown) + "&view=modal"; }
 
-// append adds the page of an invoice, hidden.
+// append adds a hidden dialog with the page of an invoice.
 function append(id) {
   shown = id;
   hidden = 0;
@@ -14,8 +14,8 @@ function append(id) {
   if (window.HTMLDialogElement) build(address(), d.title, leave);
 }
 
-// leave is called when the dialog was closed. If the shopper closed it by the button or a key of the shop's page, there was
-// no message.
+// leave is called when the dialog is closed. If the shopper closed it with its button or with Escape on the shop's page, the frame
+// sent no message, so leave dispatches one.
 function leave() {
   if (!hidden) {
     var message = new MessageEvent("message", {data: "close", origin: origin});

@@ -107,7 +107,7 @@ func TestFramed_by_the_shop_of_an_invoice(t *testing.T) {
 			r.Header.Set("Sec-Fetch-Dest", tt.dest)
 			response := do(h, r)
 			if got := response.Header.Get("Content-Security-Policy"); !strings.Contains(got, "; frame-ancestors "+tt.want+";") {
-				t.Errorf("status %d, policy %s", response.StatusCode, got)
+				t.Errorf("status %d, policy %s, want frame-ancestors %s", response.StatusCode, got, tt.want)
 			}
 			if strings.HasSuffix(tt.target, ".pdf") {
 				return
@@ -132,7 +132,7 @@ func TestEmbed_scripts_can_be_loaded_by_other_sites(t *testing.T) {
 			}
 		}
 		if body, err := io.ReadAll(response.Body); err != nil || !strings.Contains(string(body), marker) {
-			t.Errorf("%s: error %v, %s", target, err, body)
+			t.Errorf("%s: error %v, %s, want a script with %q", target, err, body, marker)
 		}
 	}
 }

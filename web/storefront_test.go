@@ -251,7 +251,7 @@ func TestOrder_is_in_the_currency_of_the_shop(t *testing.T) {
 			}
 		})
 		if label := document(t, get(t, h, "/")).Find(`label[for="amount"]`).Text(); label != want.label {
-			t.Errorf("currency %q: the label is %q", currency, label)
+			t.Errorf("currency %q: the label is %q, want %q", currency, label, want.label)
 		}
 		post(t, h, "/order", url.Values{"amount": {"12.50"}, "token": {"abc"}}, nil)
 		if len(service.created) != 1 || service.created[0].FiatCurrency != want.currency {

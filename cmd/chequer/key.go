@@ -132,7 +132,7 @@ func (call invocation) addPluginKey(o keyOptions, mode merchant.Mode) (createdKe
 	if err != nil {
 		return createdKey{}, fmt.Errorf("--btcpay %w", err)
 	}
-	if !p.PastesKey() {
+	if !p.AcceptsPastedKey() {
 		return createdKey{}, fmt.Errorf("--btcpay %s: a key cannot be entered in this plug-in: enter %s there and press its button, which leads to the desk", p.Name, call.cfg.BaseURL)
 	}
 	scopes := slices.Clone(p.Scopes)

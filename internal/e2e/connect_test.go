@@ -14,7 +14,7 @@ import (
 	"github.com/pquerna/otp/totp"
 )
 
-// wooPermissions are the permissions that the plug-in of WooCommerce asks for.
+// wooPermissions are the permissions that the plug-in for WooCommerce asks for.
 var wooPermissions = []string{
 	"canviewinvoices", "cancreateinvoice", "canviewstoresettings", "canmodifyinvoices", "webhooks.canmodifywebhooks", "cancreatenonapprovedpullpayments",
 }
@@ -46,7 +46,7 @@ func choosingShop(b *tab, site *demoSite) {
 	b.visit(site.owner.url + authorizePath("WooCommerce – Web shop Nord", "https://web-shop.example/", wooPermissions))
 }
 
-// connected creates a key for a shop that answers without a page, so that the browser stays at the page that sends the key.
+// connected creates a key for a web shop that answers with 204, so that the browser stays at the page that sends the key.
 func connected(b *tab, site *demoSite) {
 	b.t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
@@ -69,13 +69,12 @@ func withPluginKeys(b *tab, site *demoSite) {
 	}
 }
 
-// webShop is a shop with a plug-in made for BTCPay Server. It asks a server for a key, and uses the key as soon as it has
-// it.
+// webShop is a shop with a plug-in made for BTCPay Server. It asks a server for a key, and uses the key as soon as it receives it.
 type webShop struct {
 	t      *testing.T
 	url    string
-	server string // address of the server
-	posts  chan url.Values
+	server string          // address of the server
+	posts  chan url.Values // received forms with a key
 }
 
 func newWebShop(t *testing.T, server string) *webShop {
@@ -87,19 +86,19 @@ func newWebShop(t *testing.T, server string) *webShop {
 	return s
 }
 
-// asks returns the address to which the button of the plug-in leads.
-func (s *webShop) asks(permissions []string) string {
+// connectURL returns the address to which the button of the plug-in leads.
+func (s *webShop) connectURL(permissions []string) string {
 	return s.server + "/" + authorizePath("WooCommerce of Web shop Nord", s.url+"/?wc-api=connect&a=1", permissions)
 }
 
-// receive answers the form with the key: it calls stores and webhooks first, as WooCommerce does, and then removes its webhook.
+// receive answers the form with the key. First it reads the stores, and registers and removes a webhook, as WooCommerce does.
 func (s *webShop) receive(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost { // such as the icon
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
 	if r.URL.RawQuery != "wc-api=connect&a=1" || r.Header.Get("Referer") != "" {
-		s.t.Errorf("the key arrives at %s with the referrer %q", r.URL, r.Header.Get("Referer"))
+		s.t.Errorf("the key arrives at %s with the referrer %q, want the redirect address and no referrer", r.URL, r.Header.Get("Referer"))
 	}
 	if err := r.ParseForm(); err != nil {
 		s.t.Error(err)
@@ -115,7 +114,7 @@ func (s *webShop) receive(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `<!doctype html><html lang="en"><title>Web shop</title><h1>Connected</h1>`)
 }
 
-// call calls the API of plug-ins, and returns the answer, which contains the wanted text.
+// call calls the API of plug-ins, and returns the answer. It fails unless the answer contains want.
 func (s *webShop) call(key, method, path, body, want string) string {
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.server+path, strings.NewReader(body))
 	if err != nil {
@@ -131,7 +130,7 @@ func (s *webShop) call(key, method, path, body, want string) string {
 	defer answer.Body.Close()
 	got, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(got), want) {
-		s.t.Errorf("%s %s: %s, error %v, %s", method, path, answer.Status, err, got)
+		s.t.Errorf("%s %s: %s, error %v, %s, want 200 with %s", method, path, answer.Status, err, got, want)
 	}
 	return string(got)
 }
@@ -149,7 +148,7 @@ func (s *webShop) connectIn(tab *tab, permissions []string) string {
 	}
 	tab.waitFor("h1", "Connected", nil)
 	if at := get(tab, chromedp.Location()); at != s.url+"/?wc-api=connect&a=1" {
-		s.t.Errorf("the browser is at %s", at)
+		s.t.Errorf("the browser is at %s, want the redirect address", at)
 	}
 	select {
 	case got := <-s.posts:
@@ -158,7 +157,7 @@ func (s *webShop) connectIn(tab *tab, permissions []string) string {
 			want = append(want, "btcpay.store."+p+":test-m_first")
 		}
 		if !slices.Equal(got["permissions[]"], want) || got.Get("userId") == "" {
-			s.t.Errorf("the shop received %q", got)
+			s.t.Errorf("the shop received %q, want the permissions %q and a user ID", got, want)
 		}
 		return got.Get("apiKey")
 	case <-time.After(waitTimeout):
@@ -176,7 +175,7 @@ func TestConnect(t *testing.T) {
 			desk := newFirstRunDesk(t, allowLoopback)
 			owner, shop := newDeskClient(t, desk.link, "Maren"), newWebShop(t, desk.url)
 			tab := openAlone(t, s)
-			tab.visit(shop.asks(wooPermissions))
+			tab.visit(shop.connectURL(wooPermissions))
 			tab.waitFor("h1", "Sign in", nil)
 			tab.typeInto("#name", "Maren")
 			tab.typeInto("#password", deskPassword)

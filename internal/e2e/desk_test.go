@@ -161,7 +161,7 @@ func TestDesk_menu_of_phones(t *testing.T) {
 		return icon.left + " " + icon.width + " " + text.getBoundingClientRect().left;
 	})`))
 	if len(places) < 5 || len(slices.Compact(places)) != 1 {
-		t.Errorf("the places of icons and texts are %q", places)
+		t.Errorf("the places of icons and texts are %q, want the same place in 5 entries or more", places)
 	}
 }
 

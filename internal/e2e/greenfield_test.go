@@ -35,7 +35,7 @@ func connectPlugin(t *testing.T, p *program, s screen) string {
 	owner, shop, tab := newDeskClient(t, link.URL, "Maren"), newWebShop(t, p.url), openAlone(t, s)
 	shop.server = owner.url
 	tab.signInAs(owner)
-	tab.visit(shop.asks(wooPermissions))
+	tab.visit(shop.connectURL(wooPermissions))
 	return shop.connectIn(tab, wooPermissions)
 }
 

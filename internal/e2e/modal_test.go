@@ -20,7 +20,8 @@ const modalPage = `<!doctype html><html lang="en"><meta charset="utf-8"><meta na
 <body><h1>Web shop Nord</h1><p><button id="buy">Pay now</button> <button id="append">Append</button> <button id="again">Again</button></p><p id="events"></p><p id="direct"></p>
 <script src="%s/modal/btcpay.js?ver=2.8.0"></script><script src="/modal-events.js"></script>`
 
-// modalEvents is the script of that page. It writes what it receives by the functions of window.btcpay, and directly.
+// modalEvents is the script of modalPage. It writes the messages and events that it receives by window.btcpay into #events, and the
+// messages to the window into #direct.
 const modalEvents = `
 var id = location.search.slice(1), events = document.getElementById("events"), direct = document.getElementById("direct");
 function text(data) { return typeof data === "string" ? data : data.invoiceId === id ? data.status : "?"; }
@@ -79,7 +80,7 @@ func TestModal_pays_over_the_page_of_the_shop(t *testing.T) {
 			tab.click("#buy")
 			tab.waitFor("#events", "enter loaded", nil)
 			if tab.dialogs() != 1 || tab.focused() != "iframe" {
-				t.Errorf("%d dialogs are open, and the focus is at %s", tab.dialogs(), tab.focused())
+				t.Errorf("%d dialogs are open, and the focus is at %s, want one, at iframe", tab.dialogs(), tab.focused())
 			}
 			tab.do(chromedp.Sleep(time.Second))
 			tab.picture(s, "modal-open")
@@ -103,7 +104,7 @@ func TestModal_pays_over_the_page_of_the_shop(t *testing.T) {
 			tab.click("dialog button")
 			tab.waitFor("#events", "Settled complete close leave", nil)
 			if tab.dialogs() != 0 || get(tab, chromedp.Location()) != site+"/?"+id {
-				t.Errorf("%d dialogs are open at %s", tab.dialogs(), get(tab, chromedp.Location()))
+				t.Errorf("%d dialogs are open at %s, want none at the page of the shop", tab.dialogs(), get(tab, chromedp.Location()))
 			}
 			for _, want := range []string{"loaded", "paid", "Settled", "close"} {
 				tab.waitFor("#direct", want+"@"+p.url+" ", nil)
@@ -125,8 +126,8 @@ func TestModal_pays_over_the_page_of_the_shop(t *testing.T) {
 	}
 }
 
-// A page of an origin to which the invoice does not lead back cannot show it in a frame and receives no message. The page of the
-// invoice is opened in place of it.
+// A page whose origin is not that of the invoice's return address cannot show the invoice in a frame and receives no message. The
+// browser opens the page of the invoice instead.
 func TestModal_of_another_origin_opens_the_page(t *testing.T) {
 	t.Parallel()
 	p := start(t, settings(t), app.Options{Demo: true})
@@ -142,11 +143,11 @@ func TestModal_of_another_origin_opens_the_page(t *testing.T) {
 			tab.click("#buy")
 			tab.waitFor("#events", "enter", nil)
 			if got := tab.text("#direct"); got != "" {
-				t.Errorf("the page received %q", got)
+				t.Errorf("the page received %q, want no message", got)
 			}
 			tab.waitFor("main", "Pay", nil)
 			if got := get(tab, chromedp.Location()); !strings.HasPrefix(got, p.url+"/invoice/"+id) {
-				t.Errorf("the browser is at %s", got)
+				t.Errorf("the browser is at %s, want the page of the invoice", got)
 			}
 		})
 	}

@@ -18,8 +18,8 @@ var storeCalls = []struct{ method, path, body string }{
 	{"POST", "/webhooks", `{"url":"http://127.0.0.1:1/"}`}, {"GET", "/webhooks", ""}, {"GET", "/webhooks/WEBHOOK", ""}, {"PUT", "/webhooks/WEBHOOK", `{"url":"http://127.0.0.1:1/"}`}, {"DELETE", "/webhooks/WEBHOOK", ""},
 }
 
-// The calls of a store refuse the key of another shop or mode in the same way as for a store that does not exist, and
-// change nothing. Without the store in the path they find nothing.
+// The calls of a store answer the key of another shop or mode as if the store did not exist, and change nothing. Calls
+// without the store in the path answer 404.
 func TestCalls_of_another_store_are_refused(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		id := f.create(`{"amount":"864.20","currency":"EUR","metadata":{"orderId":"1"}}`).ID
@@ -34,7 +34,7 @@ func TestCalls_of_another_store_are_refused(t *testing.T) {
 				path := fill.Replace(c.path)
 				foreign, unknown := f.send(c.method, f.store(path), token, c.body), f.send(c.method, "/stores/m_nothing"+path, token, c.body)
 				if foreign.status != http.StatusForbidden || !strings.HasPrefix(foreign.body, `{"code":"missing-permission"`) || foreign.body != unknown.body || unknown.status != foreign.status {
-					t.Errorf("%s: %s %s: answer %d: %s, for an unknown store %d: %s", name, c.method, path, foreign.status, foreign.body, unknown.status, unknown.body)
+					t.Errorf("%s: %s %s: answer %d: %s, for an unknown store %d: %s, want 403 twice", name, c.method, path, foreign.status, foreign.body, unknown.status, unknown.body)
 				}
 				if !strings.HasPrefix(path, "/invoices/") && !strings.HasPrefix(path, "/webhooks/") {
 					continue
@@ -53,7 +53,7 @@ func TestCalls_of_another_store_are_refused(t *testing.T) {
 	})
 }
 
-// Neither the token nor the secret of a webhook is in an answer but the one that creates it, in the log or in the audit
+// The token and the secret of a webhook are only in the answer that creates them: not in another answer, the log or the audit
 // log.
 func TestSecrets_are_shown_once(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
@@ -74,14 +74,14 @@ func TestSecrets_are_shown_once(t *testing.T) {
 		f.send("GET", "/server/info", f.token+"A", "")
 		entries, err := f.storage.AuditLog(t.Context(), 0, 1000)
 		if err != nil || len(entries) == 0 {
-			t.Fatalf("%d entries of the audit log, error %v", len(entries), err)
+			t.Fatalf("got %d entries of the audit log, error %v, want some", len(entries), err)
 		}
 		for _, e := range entries {
 			texts = append(texts, fmt.Sprintf("%+v", e))
 		}
 		texts = append(texts, f.log.String())
 		for _, text := range texts {
-			for name, secret := range map[string]string{"token": f.token[32:], "made secret": hook.Secret, "chosen secret": chosen} {
+			for name, secret := range map[string]string{"token": f.token[32:], "generated secret": hook.Secret, "chosen secret": chosen} {
 				if strings.Contains(text, secret) {
 					t.Errorf("the %s is in %q", name, text)
 				}

@@ -93,7 +93,7 @@ func TestCreateInvoice_returns_the_stored_invoice(t *testing.T) {
 			"checkout":{"redirectURL":"https://shop.example/thanks?i={InvoiceId}&o={OrderId}","speedPolicy":"HighSpeed","expirationMinutes":5,
 				"monitoringMinutes":null,"paymentTolerance":99,"defaultLanguage":"de-DE","paymentMethods":["BTC_CHAIN","DOGE-CHAIN","ltc-onchain"],"redirectAutomatically":true}}`)
 		if len(got.ID) != 32 {
-			t.Fatalf("got %+v", got)
+			t.Fatalf("got %+v, want an ID of 32 characters", got)
 		}
 		want := view{
 			ID: got.ID, StoreID: "test-m_atelier-nord", Amount: "12.50", PaidAmount: "0.00", Currency: "EUR", Type: "Standard",
@@ -151,7 +151,7 @@ func TestCreateInvoice_refuses(t *testing.T) {
 		`{"currency":"EUR","amount":"1e999"}`:    `[{"path":"amount","message":"The amount must have an exponent from -18 to 18"}]`,
 		`{"currency":"EUR","amount":0.004}`:      `[{"path":"amount","message":"The amount must be more than 0"}]`,
 		`{"currency":"EUR","amount":1000000.01}`: `[{"path":"amount","message":"The amount must be at most 1000000 EUR"}]`,
-		`{"currency":"EUR","amount":true}`:       `[{"path":"amount","message":"must not be a boolean"}]`,
+		`{"currency":"EUR","amount":true}`:       `[{"path":"amount","message":"The value must not be a JSON boolean"}]`,
 		`{"currency":"BTC","amount":"0.1"}`:      `[{"path":"currency","message":"The currency must be EUR or USD"}]`,
 		`{"currency":"SATS","amount":"100"}`:     `[{"path":"currency","message":"The currency must be EUR or USD"}]`,
 		`{"currency":"CHF","amount":"100"}`:      `[{"path":"currency","message":"The currency must be EUR or USD; the setting CHEQUER_FIAT adds CHF"}]`,
@@ -159,7 +159,7 @@ func TestCreateInvoice_refuses(t *testing.T) {
 		`{"currency":"EUR","amount":"5","checkout":{"redirectURL":"javascript:alert(1)"}}`:      `[{"path":"checkout.redirectURL","message":"The redirect URL must be an absolute https address with a host name, and without a user name"}]`,
 		`{"currency":"EUR","amount":"5","checkout":{"paymentMethods":["DOGE-CHAIN","BTC-LN"]}}`: `[{"path":"checkout.paymentMethods","message":"The payment methods are not offered by this server"}]`,
 		`{"currency":"EUR","amount":"5","metadata":"` + strings.Repeat("x", 64<<10) + `"}`:      `[{"path":"metadata","message":"The metadata must have at most 65536 bytes"}]`,
-		`{"currency":"EUR","amount":"5","checkout":[]}`:                                         `[{"path":"checkout","message":"must not be a array"}]`,
+		`{"currency":"EUR","amount":"5","checkout":[]}`:                                         `[{"path":"checkout","message":"The value must not be a JSON array"}]`,
 	} {
 		a := f.send("POST", f.store("/invoices"), f.token, body)
 		if a.status != http.StatusUnprocessableEntity || a.body != want {
@@ -259,7 +259,7 @@ func TestStatus_of_an_invoice(t *testing.T) {
 
 		cancelled := f.create(order).ID
 		if got := call[view](f, "POST", f.store("/invoices/"+cancelled+"/status"), `{"status":"Invalid"}`); got.Status != "Invalid" || got.AdditionalStatus != "Marked" {
-			t.Errorf("cancelled: got %+v", got)
+			t.Errorf("cancelled: got %+v, want Invalid, Marked", got)
 		}
 		status("Invalid Marked 0.00", cancelled)
 	})
@@ -365,7 +365,7 @@ func TestInvoiceMethods_list_payments_with_their_status(t *testing.T) {
 		}
 		f.confirm(tx)
 		if got := call[[]method](f, "GET", path, ""); got[0].Payments[0].Status != "Settled" {
-			t.Errorf("confirmed: got %+v", got)
+			t.Errorf("confirmed: got %+v, want a settled payment", got)
 		}
 	})
 }
@@ -417,10 +417,10 @@ func TestListInvoices_filters_and_leaves_out_archived_invoices(t *testing.T) {
 			t.Errorf("archive: answer %d: %q, want an empty one", a.status, a.body)
 		}
 		if got := call[[]view](f, "GET", f.store("/invoices?orderId=order+0"), ""); len(got) != 1 || got[0].ID != ids["a"] {
-			t.Errorf("after the archive: got %+v", got)
+			t.Errorf("after the archive: got %+v, want the invoice a alone", got)
 		}
 		if got := call[view](f, "GET", "/invoices/"+ids["d"], ""); !got.Archived || string(got.Metadata) != `{"orderId":"order 0"}` {
-			t.Errorf("archived: got %+v", got)
+			t.Errorf("archived: got %+v, want the archived invoice with its metadata", got)
 		}
 	})
 }
@@ -463,7 +463,7 @@ func TestCreateInvoice_returns_automatically_only_if_asked(t *testing.T) {
 			t.Error("an invoice without an address returns to it")
 		}
 		if a := f.send("POST", f.store("/invoices"), f.token, `{"amount":"1","currency":"EUR","checkout":{"redirectAutomatically":{}}}`); a.status != http.StatusUnprocessableEntity {
-			t.Errorf("an object: answer %d: %s", a.status, a.body)
+			t.Errorf("an object: answer %d: %s, want 422", a.status, a.body)
 		}
 	})
 }

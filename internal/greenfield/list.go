@@ -32,7 +32,7 @@ type selection struct {
 	filter     invoice.Filter
 	orderIDs   []string // nil: all
 	statuses   []string // empty: all
-	id         string   // of the only invoice; "" = any
+	id         string   // of the only invoice; "": all
 	skip, take int
 }
 
@@ -112,7 +112,7 @@ func parseTime(query url.Values, name string, target *time.Time) error {
 }
 
 // listInvoices handles GET stores/{store}/invoices: the invoices of the key's store that are not archived, newest first.
-// Only those that it answers with are read as a whole.
+// Only the invoices in the answer are read in full.
 func (s *server) listInvoices(c echo.Context, k merchant.Key) error {
 	p, err := s.parseSelection(k, c.QueryParams())
 	if err != nil {
@@ -206,7 +206,7 @@ func (p selection) filters() (filters []invoice.Filter) {
 	return filters
 }
 
-// read returns the invoices of a filter, up to the end of the list that a selection asks for. left is the number of
+// read returns the invoices of a filter, until they fill the list that the selection asks for. left is the number of
 // invoices that may still be read.
 func (s *server) read(ctx context.Context, f invoice.Filter, p selection, left *int) (found []invoice.Summary, err error) {
 	var after invoice.Position
@@ -231,7 +231,7 @@ func (s *server) read(ctx context.Context, f invoice.Filter, p selection, left *
 	return found, nil
 }
 
-// keep returns those invoices of a page that a selection wants and that are not archived.
+// keep returns the invoices of a page that are not archived and have a status of the selection.
 func (s *server) keep(ctx context.Context, page []invoice.Summary, p selection) (kept []invoice.Summary, err error) {
 	ids := make([]string, len(page))
 	for i, summary := range page {

@@ -13,29 +13,29 @@ import (
 	"chequer/internal/invoice"
 )
 
-// largeStore is a Data with the invoices of a shop that are archived. It records whose data are read.
-type largeStore struct {
+// recordingData is a Data in which the given invoices are archived. It records the IDs of the invoices whose data are read.
+type recordingData struct {
 	greenfield.Data
 	archived map[string]bool
-	read     []string
+	read     []string // IDs
 }
 
 // PluginData implements greenfield.Data.
-func (l *largeStore) PluginData(ctx context.Context, ids ...string) (map[string]invoice.PluginData, error) {
-	l.read = append(l.read, ids...)
-	return l.Data.PluginData(ctx, ids...)
+func (d *recordingData) PluginData(ctx context.Context, ids ...string) (map[string]invoice.PluginData, error) {
+	d.read = append(d.read, ids...)
+	return d.Data.PluginData(ctx, ids...)
 }
 
 // PluginArchived implements greenfield.Data.
-func (l *largeStore) PluginArchived(_ context.Context, ids ...string) (map[string]bool, error) {
+func (d *recordingData) PluginArchived(_ context.Context, ids ...string) (map[string]bool, error) {
 	found := map[string]bool{}
 	for _, id := range ids {
-		found[id] = l.archived[id]
+		found[id] = d.archived[id]
 	}
 	return found, nil
 }
 
-// A list ends only where the invoices end, however many archived ones there are before an invoice.
+// A list includes an invoice that follows more archived invoices than are read at once.
 func TestListInvoices_finds_invoices_behind_archived_ones(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -43,7 +43,7 @@ func TestListInvoices_finds_invoices_behind_archived_ones(t *testing.T) {
 	}
 	f := newFixture(t, storageFile(t))
 	wanted := f.create(order).ID
-	data := &largeStore{Data: f.storage, archived: map[string]bool{}}
+	data := &recordingData{Data: f.storage, archived: map[string]bool{}}
 	for range 1100 {
 		f.clock.Advance(time.Second)
 		data.archived[f.create(order).ID] = true
@@ -63,7 +63,7 @@ func TestListInvoices_finds_invoices_behind_archived_ones(t *testing.T) {
 func TestListInvoices_reads_metadata_of_listed_invoices_only(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, storageFile(t))
-	data := &largeStore{Data: f.storage}
+	data := &recordingData{Data: f.storage}
 	f.config.Data = data
 	f.handler = greenfield.New(f.config)
 	for range 5 {
@@ -77,7 +77,7 @@ func TestListInvoices_reads_metadata_of_listed_invoices_only(t *testing.T) {
 	}
 }
 
-// endlessList lists as many invoices as are asked for.
+// endlessList is a storage that always lists the requested number of invoices.
 type endlessList struct{ invoice.Storage }
 
 // Summaries implements invoice.ListStorage.
@@ -92,17 +92,17 @@ func (e endlessList) Summaries(ctx context.Context, f invoice.Filter, _ invoice.
 	return list, list[0].Position(), nil
 }
 
-// A search through too many invoices is refused. It does not look like a list that has ended.
+// A search through too many invoices is refused, so that it is not mistaken for a complete list.
 func TestListInvoices_refuses_too_long_a_search(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, storageFile(t))
 	id := f.create(order).ID
 	f.config.Invoices = f.newInvoices(endlessList{f.storage})
-	f.config.Data = &largeStore{Data: f.storage, archived: map[string]bool{id: true}}
+	f.config.Data = &recordingData{Data: f.storage, archived: map[string]bool{id: true}}
 	f.handler = greenfield.New(f.config)
 	got := f.send("GET", f.store("/invoices"), f.token, "")
 	const want = `[{"path":"startDate","message":"More than 50000 invoices had to be read: select fewer with startDate and endDate"}]`
 	if got.status != http.StatusUnprocessableEntity || got.body != want {
-		t.Errorf("answer %d: %s, want %s", got.status, fmt.Sprintf("%.200s", got.body), want)
+		t.Errorf("answer %d: %s, want 422: %s", got.status, fmt.Sprintf("%.200s", got.body), want)
 	}
 }

@@ -52,8 +52,8 @@ type message struct {
 // Messages returns the messages about a change of an invoice at a time, or about a new invoice if before is nil. It is
 // the function invoice.Config.Messages.
 //
-// Some plug-ins take the message about a payment for the payment of the full price. These messages are therefore held
-// back until the payments cover the price or the invoice has expired, and then sent for all payments, once for each.
+// Some plug-ins treat the message about a payment as the payment of the full price. These messages are therefore held
+// back until the payments cover the price or the invoice has expired, and then sent once for each payment.
 func Messages(before, after *invoice.Invoice, at time.Time) []invoice.Message {
 	c := change{before: before, after: after, at: at}
 	if before == nil {
@@ -106,9 +106,9 @@ func (c *change) addStatus(status string) {
 	}
 }
 
-// addPayments adds a message for each payment for which applies returns true and that has no such message yet. told
-// returns the field of a transfer that states whether it has one; invoices from before the field existed have messages
-// for what applied before the change.
+// addPayments adds a message of a type for each payment for which applies returns true and which has no such message yet.
+// told returns the field of a transfer that records the message. An invoice that is older than these fields already has the
+// messages that applied before the change.
 func (c *change) addPayments(kind string, told func(*invoice.Transfer) *bool, applies func(invoice.Payment) bool) {
 	untold := slices.DeleteFunc(slices.Clone(c.payments), func(p invoice.Payment) bool { return *told(&p.Transfer) || !applies(p) })
 	if len(untold) == 0 {
@@ -146,8 +146,8 @@ func (c *change) isHeldBack(inv *invoice.Invoice) bool {
 	return !isCovered(inv)
 }
 
-// paymentsOf returns the payments of an invoice that are on their networks and may count. Transfers that were combined
-// into one were reported before.
+// paymentsOf returns the payments of an invoice that are on their networks and may count. It leaves out a payment that
+// combines transfers, because their messages were sent before.
 func paymentsOf(inv *invoice.Invoice) (list []invoice.Payment) {
 	reported, _ := inv.ReportedPayments()
 	for _, p := range reported {
@@ -167,7 +167,7 @@ type Completer struct {
 	now  func() time.Time
 }
 
-// MetadataReader reads what plug-ins keep with invoices. It is safe for concurrent use.
+// MetadataReader reads the metadata that plug-ins store with invoices. It is safe for concurrent use.
 type MetadataReader interface {
 	// PluginData is as in Data.
 	PluginData(ctx context.Context, invoiceIDs ...string) (map[string]invoice.PluginData, error)
@@ -176,8 +176,8 @@ type MetadataReader interface {
 // NewCompleter returns a new Completer.
 func NewCompleter(data MetadataReader, now func() time.Time) *Completer { return &Completer{data, now} }
 
-// Complete returns the body of an attempt at a delivery. The metadata are the present ones, so that those that were
-// removed are not sent.
+// Complete returns the body of an attempt at a delivery. It reads the metadata for each attempt, so that removed metadata
+// are not sent.
 func (c *Completer) Complete(ctx context.Context, e merchant.Endpoint, d merchant.Delivery, stored []byte) ([]byte, error) {
 	var m message
 	if err := json.Unmarshal(stored, &m); err != nil {

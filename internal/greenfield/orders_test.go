@@ -10,22 +10,22 @@ import (
 	"chequer/internal/invoice"
 )
 
-// shopOrders are the orders of a shop that learns of its invoices from the messages alone, and reads the invoice after
-// each.
+// shopOrders are the orders of a shop that reads an invoice only when it receives a message about it.
 type shopOrders struct {
 	f        *fixture
 	receiver *receiver
 	kinds    map[string]string // by invoice
 	statuses map[string]string // that the shop read last, by invoice
-	accepted map[subject]int   // messages that the shop answered with 200
-	arrived  map[string]int    // the same by OriginalDeliveryID
+	accepted map[subject]int   // number of messages that the shop accepted
+	arrived  map[string]int    // number of accepted messages by OriginalDeliveryID
 }
 
 // subject names the kind of a message, its invoice and its payment. payment is "" unless it is about a payment.
 type subject struct{ kind, invoice, payment string }
 
-// learn lets the network, the clock and the messages take effect. isUp states whether the receiver accepts messages.
-func (o *shopOrders) learn(isUp bool) {
+// receive scans the network, expires invoices, and delivers messages until none is due. isUp states whether the shop accepts
+// messages.
+func (o *shopOrders) receive(isUp bool) {
 	o.f.t.Helper()
 	o.f.watch()
 	if _, err := o.f.invoices.Expire(o.f.t.Context(), 1000); err != nil {
@@ -96,11 +96,11 @@ func TestOrders_of_a_shop_whose_receiver_was_down(t *testing.T) {
 			late = append(late, id)
 		}
 	}
-	o.learn(true)
+	o.receive(true)
 	shop.answer(http.StatusServiceUnavailable)
 	f.confirm(append(append(before, removed...), again...)...)
 	f.confirm() // many payments in one block need twice as many
-	o.learn(false)
+	o.receive(false)
 	if err := f.simnet.Reorganise(t.Context(), append(removed, again...)); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestOrders_of_a_shop_whose_receiver_was_down(t *testing.T) {
 	f.confirm(append(during, again...)...)
 	for range 8 {
 		f.clock.Advance(10 * time.Minute)
-		o.learn(false)
+		o.receive(false)
 	}
 	for _, id := range late {
 		f.confirm(f.pay(id, half)) // too little, too late
@@ -121,12 +121,12 @@ func TestOrders_of_a_shop_whose_receiver_was_down(t *testing.T) {
 	shop.answer(http.StatusOK)
 	for range 60 {
 		f.clock.Advance(10 * time.Minute)
-		o.learn(true)
+		o.receive(true)
 	}
 	o.check(count)
 }
 
-// check compares what the shop knows with the invoices.
+// check fails unless the statuses that the shop read last are those of its invoices, and no message arrived twice.
 func (o *shopOrders) check(count int) {
 	t := o.f.t
 	t.Helper()

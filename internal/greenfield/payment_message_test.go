@@ -16,21 +16,21 @@ import (
 	"chequer/internal/watcher"
 )
 
-// forgetful is the simulated network, which does not show the transactions in hidden.
-type forgetful struct {
+// hidingNetwork is the simulated network without the transactions in hidden.
+type hidingNetwork struct {
 	*simnet.Network
 	hidden map[string]bool
 }
 
 // Scan implements chain.Scanner.
-func (n *forgetful) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
+func (n *hidingNetwork) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
 	s, err := n.Network.Scan(ctx, from, watched)
 	s.Transfers = slices.DeleteFunc(s.Transfers, func(t chain.Transfer) bool { return n.hidden[t.Tx] })
 	return s, err
 }
 
-// orderSteps lets steps happen to an invoice. A step is a word, with an amount of Bitcoin after a payment.
-func (f *fixture) orderSteps(id string, hidden map[string]bool, steps ...string) {
+// applySteps applies steps to an invoice. A step is a word; "pay" has an amount in BTC. The step "hide" adds to hidden.
+func (f *fixture) applySteps(id string, hidden map[string]bool, steps ...string) {
 	f.t.Helper()
 	var txs []string
 	last := func() string { return txs[len(txs)-1] }
@@ -68,7 +68,7 @@ func (f *fixture) orderSteps(id string, hidden map[string]bool, steps ...string)
 }
 
 // A message about a payment is sent only if the payments cover the price, or after the expiry, and once for each
-// payment: some plug-ins take it for the payment of the full price.
+// payment: some plug-ins treat it as the payment of the full price.
 func TestMessages_about_payments_are_sent_once_and_not_for_a_part(t *testing.T) {
 	t.Parallel()
 	const seen, confirmed = "InvoiceReceivedPayment", "InvoicePaymentSettled"
@@ -103,14 +103,14 @@ func TestMessages_about_payments_are_sent_once_and_not_for_a_part(t *testing.T) 
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, storageFile(t))
-			network := &forgetful{f.simnet, map[string]bool{}}
+			network := &hidingNetwork{f.simnet, map[string]bool{}}
 			f.watcher = watcher.New(watcher.Config{
 				Network: network, Storage: f.storage, Observer: f.invoices, Holder: "test", Every: time.Second, Now: f.clock.Now, Log: f.config.Log,
 			})
 			shop, _ := newReceiver(t, f, seen, confirmed)
 			id := f.create(order).ID
 			if tt.steps != "" {
-				f.orderSteps(id, network.hidden, strings.Split(tt.steps, ", ")...)
+				f.applySteps(id, network.hidden, strings.Split(tt.steps, ", ")...)
 			}
 			f.deliver()
 			inv, err := f.invoices.Invoice(t.Context(), id)
@@ -134,17 +134,16 @@ func TestMessages_about_payments_are_sent_once_and_not_for_a_part(t *testing.T) 
 	}
 }
 
-// A change that has no event of the feed can have messages: a payment that disappeared and is shown again completes
-// the price.
+// A change without an event in the feed can have messages: here a payment that disappeared and returns completes the price.
 func TestMessages_do_not_need_an_event(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		network := &forgetful{f.simnet, map[string]bool{}}
+		network := &hidingNetwork{f.simnet, map[string]bool{}}
 		f.watcher = watcher.New(watcher.Config{
 			Network: network, Storage: f.storage, Observer: f.invoices, Holder: "test", Every: time.Second, Now: f.clock.Now, Log: f.config.Log,
 		})
 		shop, _ := newReceiver(t, f, "InvoiceProcessing")
 		id := f.create(order).ID
-		f.orderSteps(id, network.hidden, "pay 0.005", "hide", "pay 0.005", "show")
+		f.applySteps(id, network.hidden, "pay 0.005", "hide", "pay 0.005", "show")
 		f.deliver()
 		if diff := cmp.Diff([]string{"InvoiceProcessing"}, types(shop.take())); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -152,8 +151,8 @@ func TestMessages_do_not_need_an_event(t *testing.T) {
 	})
 }
 
-// The transfers of invoices from before the program recorded what plug-ins were told have no marks: what applied before
-// a change has its message already.
+// Transfers of invoices that are older than ToldReceived and ToldConfirmed have no marks. Messages that applied before a
+// change were sent already.
 func TestMessages_about_payments_without_marks_are_not_sent_again(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, storageFile(t))

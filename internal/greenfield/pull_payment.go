@@ -23,8 +23,8 @@ type pullPaymentRequest struct {
 }
 
 // createPullPayment handles POST stores/{store}/pull-payments: it prepares a refund of an order, like refundInvoice. The
-// request names no invoice. The plug-in for WooCommerce, which sends it for the refund of an order, writes the order ID
-// at the end of a name that it cuts off.
+// request names no invoice. The plug-in for WooCommerce sends it for the refund of an order, and writes the order ID at the
+// end of the name, which it truncates.
 func (s *server) createPullPayment(c echo.Context, k merchant.Key) error {
 	r, err := decode[pullPaymentRequest](c)
 	if err != nil {
@@ -52,8 +52,8 @@ func (s *server) createPullPayment(c echo.Context, k merchant.Key) error {
 	return s.showRefund(c, inv, refund, amount)
 }
 
-// payoutAsset returns the code of the first asset in which an invoice received money and that is among the payment
-// methods, or of the first asset if there are no methods.
+// payoutAsset returns the code of the first asset in which an invoice received money and which is among the payment
+// methods. Without payment methods it returns the first asset in which the invoice received money.
 func (s *server) payoutAsset(inv *invoice.Invoice, methods []scalar) (code string, err error) {
 	balances := s.Invoices.Evaluation(inv).Balances()
 	if len(balances) == 0 {
@@ -75,14 +75,14 @@ func (s *server) payoutAsset(inv *invoice.Invoice, methods []scalar) (code strin
 	return balances[i].Asset, nil
 }
 
-// maxNameLength is the length in bytes at which the plug-in for WooCommerce cuts the name off.
+// maxNameLength is the length in bytes to which the plug-in for WooCommerce truncates the name.
 const maxNameLength = 50
 
-// maxOrderWords is the largest number of words in which an order ID is looked for.
+// maxOrderWords is the largest number of words in an order ID that orderIDsIn returns.
 const maxOrderWords = 6
 
 // orderIDsIn returns the order IDs that the name of a refund may state, the longest first: the last words before the
-// first semicolon. A name without a semicolon that may have been cut off states none.
+// first semicolon. A name without a semicolon that may be truncated states none.
 func orderIDsIn(name string) (ids []string) {
 	text, _, complete := strings.Cut(name, ";")
 	if !complete && len(name) >= maxNameLength {
@@ -97,8 +97,7 @@ func orderIDsIn(name string) (ids []string) {
 	return ids
 }
 
-// orderToRefund returns the invoice of the order that a request names. If the shopper used several invoices of the order,
-// it is the one that is paid.
+// orderToRefund returns the invoice to refund of the order that a request names; see chooseInvoice.
 func (s *server) orderToRefund(ctx context.Context, k merchant.Key, r pullPaymentRequest) (*invoice.Invoice, error) {
 	for _, id := range append(orderIDsIn(string(r.Name)), orderIDsIn(string(r.Description))...) {
 		f := invoice.Filter{MerchantID: k.MerchantID, Mode: invoice.Mode(k.Mode), Origin: invoice.Origin{Kind: invoice.FromAPI}, OrderID: id}
@@ -107,33 +106,34 @@ func (s *server) orderToRefund(ctx context.Context, k merchant.Key, r pullPaymen
 			return nil, err
 		}
 		if len(found) > 0 {
-			return s.choose(found, id)
+			return s.chooseInvoice(found, id)
 		}
 	}
-	return nil, &fieldFault{Path: "name", Message: "There is no invoice with the order ID in the name: refund it at the desk"}
+	return nil, &fieldFault{Path: "name", Message: "There is no invoice with the order ID in the name: refund the order at the desk"}
 }
 
 // maxOrderInvoices is the largest number of invoices of an order from which one is chosen.
 const maxOrderInvoices = 50
 
-// choose returns the invoice of an order that is refunded.
-func (s *server) choose(all []*invoice.Invoice, orderID string) (*invoice.Invoice, error) {
-	isUsed := func(inv *invoice.Invoice) bool { return len(s.Invoices.Evaluation(inv).Balances()) > 0 }
-	var used, paid []*invoice.Invoice
+// chooseInvoice returns the invoice to refund among those of an order: the only paid one that has a balance or, without a single
+// paid one, the only one that has a balance.
+func (s *server) chooseInvoice(all []*invoice.Invoice, orderID string) (*invoice.Invoice, error) {
+	var funded, paid []*invoice.Invoice
 	for _, inv := range all {
-		if isUsed(inv) {
-			used = append(used, inv)
-			if inv.State.Status == invoice.Paid {
-				paid = append(paid, inv)
-			}
+		if len(s.Invoices.Evaluation(inv).Balances()) == 0 {
+			continue
+		}
+		funded = append(funded, inv)
+		if inv.State.Status == invoice.Paid {
+			paid = append(paid, inv)
 		}
 	}
 	switch {
 	case len(paid) == 1:
 		return paid[0], nil
-	case len(used) == 1:
-		return used[0], nil
-	case len(used) == 0:
+	case len(funded) == 1:
+		return funded[0], nil
+	case len(funded) == 0:
 		return nil, &fieldFault{Path: "name", Message: fmt.Sprintf("The invoices of the order %q received nothing that can be refunded", orderID)}
 	}
 	return nil, &fieldFault{Path: "name", Message: fmt.Sprintf("Several invoices of the order %q received money: refund them at the desk", orderID)}

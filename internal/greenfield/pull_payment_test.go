@@ -28,13 +28,13 @@ func (f *fixture) paidOrder(orderID, amount string) (id string) {
 func TestPullPayment_prepares_a_refund_of_the_order(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		id := f.paidOrder("1042", whole)
-		f.create(`{"amount":"864.20","currency":"EUR","metadata":{"orderId":"1042"}}`) // of a shopper who came back
+		f.create(`{"amount":"864.20","currency":"EUR","metadata":{"orderId":"1042"}}`) // a second, unpaid invoice of the order
 		f.paidOrder("17", whole)
 		spaced := f.paidOrder("A 17", whole)
 		path := f.store("/pull-payments")
 		got := call[refunded](f, "POST", path, pullPayment("Refund of order 1042; broken", "432.10"))
 		if got.ID == "" || got.ViewLink != "https://pay.example/shop/i/"+id || got.Currency != "EUR" || got.Amount != "432.1" {
-			t.Errorf("got %+v", got)
+			t.Errorf("got %+v, want a refund of 432.1 EUR with the page of invoice %s", got, id)
 		}
 		inv, err := f.invoices.Invoice(t.Context(), id)
 		if err != nil || len(inv.Refunds) != 1 {
@@ -43,7 +43,7 @@ func TestPullPayment_prepares_a_refund_of_the_order(t *testing.T) {
 		if r := inv.Refunds[0]; r.ID != got.ID || r.Kind != invoice.RefundPart || r.Amount.String() != half || r.Asset != "BTC" || r.Tx != "" || r.State != invoice.RefundAsked {
 			t.Errorf("stored %+v, want one that waits for the address of the shopper", r)
 		}
-		// Names in other languages, with an order number of two words, and without a reason.
+		// A name in another language, an order ID of two words, and requests without a reason or without a name.
 		if got := call[refunded](f, "POST", path, pullPayment("Erstattung der Bestellung A 17; ", "8.64")); !strings.HasSuffix(got.ViewLink, spaced) {
 			t.Errorf("got %+v, want a refund of %s", got, spaced)
 		}
@@ -56,7 +56,7 @@ func TestPullPayment_prepares_a_refund_of_the_order(t *testing.T) {
 	})
 }
 
-// Only one refund comes from a request that is repeated, and two from two equal refunds.
+// A repeated request prepares no second refund. After two minutes an equal request prepares another one.
 func TestPullPayment_repeated_within_two_minutes_prepares_one_refund(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		id := f.paidOrder("1042", whole)
@@ -74,7 +74,7 @@ func TestPullPayment_repeated_within_two_minutes_prepares_one_refund(t *testing.
 			first := call[refunded](f, "POST", path, body)
 			f.clock.Advance(time.Minute)
 			if again := call[refunded](f, "POST", path, body); again != first || count() != before+1 {
-				t.Errorf("%s repeated: got %+v and %+v, %d refunds", path, first, again, count()-before)
+				t.Errorf("%s repeated: got %+v and %+v, %d refunds, want one", path, first, again, count()-before)
 			}
 			f.clock.Advance(2 * time.Minute)
 			if second := call[refunded](f, "POST", path, body); second.ID == first.ID || count() != before+2 {
@@ -84,16 +84,16 @@ func TestPullPayment_repeated_within_two_minutes_prepares_one_refund(t *testing.
 		const rest = `{"refundVariant":"RateThen"}`
 		first := call[refunded](f, "POST", "/invoices/"+id+"/refund", rest)
 		if again := call[refunded](f, "POST", "/invoices/"+id+"/refund", rest); again != first {
-			t.Errorf("the rest repeated: got %+v and %+v", first, again)
+			t.Errorf("the rest repeated: got %+v and %+v, want the same", first, again)
 		}
 		f.clock.Advance(3 * time.Minute)
 		if a := f.send("POST", "/invoices/"+id+"/refund", f.token, rest); a.status != http.StatusUnprocessableEntity {
-			t.Errorf("more than everything: answer %d: %s", a.status, a.body)
+			t.Errorf("more than the received amount: answer %d: %s, want 422", a.status, a.body)
 		}
 	})
 }
 
-func TestPullPayment_refuses(t *testing.T) {
+func TestPullPayment_refuses_unclear_orders_and_wrong_amounts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, storageFile(t))
 	f.paidOrder("1042", whole)
@@ -135,8 +135,8 @@ func TestPullPayment_refuses(t *testing.T) {
 	}{
 		"without the scope":     {f.newToken(f.shop, merchant.Test, "prestashop"), path, 403},
 		"a key of another shop": {f.newToken(other, merchant.Test, "woocommerce"), path, 403},
-		"an order of another":   {f.newToken(other, merchant.Test, "woocommerce"), "/stores/test-" + other.ID + "/pull-payments", 422},
-		"an order of test":      {f.newToken(f.shop, merchant.Live, "woocommerce"), "/stores/" + f.shop.ID + "/pull-payments", 422},
+		"order of another shop": {f.newToken(other, merchant.Test, "woocommerce"), "/stores/test-" + other.ID + "/pull-payments", 422},
+		"order of test mode":    {f.newToken(f.shop, merchant.Live, "woocommerce"), "/stores/" + f.shop.ID + "/pull-payments", 422},
 	} {
 		if a := f.send("POST", tt.path, tt.token, body); a.status != tt.want {
 			t.Errorf("%s: answer %d: %s, want %d", name, a.status, a.body, tt.want)

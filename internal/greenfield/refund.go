@@ -54,8 +54,8 @@ func (s *server) refundInvoice(c echo.Context, k merchant.Key) error {
 	return s.showRefund(c, inv, refund, refund.Amount)
 }
 
-// repeatTime is the time within which an equal request of a key for a refund is a repetition. Plug-ins have no
-// idempotency keys: they, or the merchant who uses them, repeat a request that was not answered.
+// repeatTime is the time within which an equal request of a key for a refund counts as a repeated one. Plug-ins send no
+// idempotency key when they, or the merchant, repeat a request that was not answered.
 const repeatTime = 2 * time.Minute
 
 // prepareRefund prepares the refund of a draft. Equal refunds are allowed after repeatTime.

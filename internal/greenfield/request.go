@@ -3,7 +3,6 @@ package greenfield
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"unicode/utf8"
@@ -21,8 +20,8 @@ const (
 
 var errInvalidJSON = &refusal{status: http.StatusBadRequest, Code: "json-validation-failed", Message: "The body of the request must be one JSON object in UTF-8"}
 
-// decode reads the JSON object in the body of a request. Unlike the server's own API it ignores unknown fields, since
-// plug-ins send fields of their own, and null is a missing value.
+// decode reads the JSON object in the body of a request. Unlike the server's own API it ignores unknown fields, because
+// plug-ins send fields of their own. A null is a missing value.
 func decode[T any](c echo.Context) (r T, err error) {
 	body, err := httpapi.ReadBody(c, maxBody)
 	if err != nil {
@@ -33,7 +32,7 @@ func decode[T any](c echo.Context) (r T, err error) {
 	}
 	err = json.Unmarshal(body, &r)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-		return r, &fieldFault{Path: wrong.Field, Message: fmt.Sprintf("must not be a %s", wrong.Value)}
+		return r, &fieldFault{Path: wrong.Field, Message: "The value must not be a JSON " + wrong.Value}
 	}
 	if err != nil {
 		return r, errInvalidJSON
@@ -80,7 +79,7 @@ func kindOf(literal []byte) string {
 	case '{':
 		return "object"
 	case '[':
-		return "list"
+		return "array"
 	}
 	return "boolean"
 }

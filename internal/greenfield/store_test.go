@@ -19,7 +19,7 @@ func TestStore_has_the_currency_of_the_shop(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := call[struct{ DefaultCurrency string }](f, "GET", f.store(""), ""); got.DefaultCurrency != "USD" {
-			t.Errorf("got the currency %q", got.DefaultCurrency)
+			t.Errorf("got the currency %q, want USD", got.DefaultCurrency)
 		}
 	})
 }
@@ -58,7 +58,7 @@ func TestStores_list_settings_and_payment_methods(t *testing.T) {
 			t.Errorf("missing: %+v", wants)
 		}
 		if got := call[[]method](f, "GET", f.store("/payment-methods/OnChain"), ""); len(got) == 0 || got[0].CryptoCode != "BTC" || got[0].PaymentMethod != "BTC" || !got[0].Enabled {
-			t.Errorf("OnChain: got %+v", got)
+			t.Errorf("OnChain: got %+v, want BTC first, enabled", got)
 		}
 		// A live store without wallets has no payment methods.
 		live := f.newToken(f.shop, merchant.Live, "woocommerce")
@@ -78,7 +78,7 @@ func TestServerInfo_names_version_and_payment_methods(t *testing.T) {
 	}
 	got := call[info](f, "GET", "/server/info", "")
 	if got.Version != "2.0.0+chequer.1" || !got.FullySynched || len(got.SupportedPaymentMethods) == 0 || got.SupportedPaymentMethods[0] != "BTC-CHAIN" {
-		t.Errorf("got %+v", got)
+		t.Errorf("got %+v, want version 2.0.0+chequer.1, synchronised, with BTC-CHAIN first", got)
 	}
 }
 

@@ -227,7 +227,7 @@ func TestMessages_of_the_end_of_an_invoice(t *testing.T) {
 		take()
 		f.expire()
 		if got := take("InvoiceReceivedPayment", "InvoiceExpired"); *got[0].AfterExpiration || !*got[1].PartiallyPaid {
-			t.Errorf("expired: got %+v", got)
+			t.Errorf("expired: got %+v, want a payment after the expiry, and a partially paid invoice", got)
 		}
 		late := f.create(order).ID
 		f.expire()
@@ -411,6 +411,6 @@ func TestMessage_that_tests_a_webhook(t *testing.T) {
 	}
 	f.deliver()
 	if got := shop.take(); len(got) != 1 || got[0].Type != "Test" || got[0].WebhookID != hook.ID || got[0].InvoiceID != "" || got[0].Timestamp != noon.Unix() {
-		t.Errorf("got %+v", got)
+		t.Errorf("got %+v, want one test message to webhook %s without an invoice", got, hook.ID)
 	}
 }

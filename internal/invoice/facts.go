@@ -191,8 +191,7 @@ func (s *Service) requiredDepths(ctx context.Context, network chain.ID, snapshot
 	return required, instant, nil
 }
 
-// unknownValue takes the place of the value of a transfer to an invoice that cannot be read, in euro cents. It is above every
-// cap.
+// unknownValue stands for the value, in euro cents, of a transfer to an invoice that cannot be read. It exceeds every cap.
 var unknownValue = big.NewRat(1<<62, 1)
 
 // isWithin reports whether a value in euro cents is at most a cap in whole cents, which is 0 if there is none.

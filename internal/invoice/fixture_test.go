@@ -34,7 +34,7 @@ type shop struct {
 	wallets []invoice.Wallet
 
 	behind    bool  // scans stop below the tip
-	unfirm    bool  // scans show unconfirmed transfers as not firm
+	notFirm   bool  // scans show unconfirmed transfers as not firm
 	partial   bool  // scans have partial coverage of unconfirmed transfers, as those of the light client
 	saveError error // error of the next save of the progress
 
@@ -64,7 +64,7 @@ func (n shopNet) Scan(ctx context.Context, from chain.Cursor, watched chain.Watc
 		snapshot.Transfers = slices.DeleteFunc(snapshot.Transfers, func(t chain.Transfer) bool { return t.Block == nil })
 	}
 	for i := range snapshot.Transfers {
-		snapshot.Transfers[i].Firm = snapshot.Transfers[i].Firm && !n.shop.unfirm
+		snapshot.Transfers[i].Firm = snapshot.Transfers[i].Firm && !n.shop.notFirm
 	}
 	if n.shop.partial {
 		snapshot.Unconfirmed = chain.Partial

@@ -61,8 +61,8 @@ type Transfer struct {
 	Market *money.Amount
 	// Folded is the number of small transfers in an aggregate; 0 for a single transfer. See fold.go.
 	Folded int
-	// ToldReceived and ToldConfirmed are true if there is a message to shop plug-ins that the transfer was received, and
-	// that it is confirmed. The rules do not use them.
+	// ToldReceived and ToldConfirmed are true if shop plug-ins have a message that the transfer was received, and one that it
+	// is confirmed. The rules do not use them.
 	ToldReceived, ToldConfirmed bool
 }
 
@@ -72,7 +72,7 @@ func (t Transfer) IsRise() bool { return chain.IsRise(t.ID) }
 // Confirmed reports whether t is final, or counts without a confirmation.
 func (t Transfer) Confirmed() bool { return t.Final() || t.Instant && t.Presence == Present }
 
-// countedAt returns the time by which confirmed transfers are ordered.
+// countedAt returns the time by which confirmed transfers are ordered: FirstSeen of an instant transfer, ConfirmedAt of others.
 func (t Transfer) countedAt() time.Time {
 	if t.Instant {
 		return t.FirstSeen
@@ -80,7 +80,7 @@ func (t Transfer) countedAt() time.Time {
 	return t.ConfirmedAt
 }
 
-// Final reports whether t is as deep as its policy requires. Whatever spends or returns the money needs final transfers.
+// Final reports whether t is as deep as its policy requires. Sales and refunds need final transfers.
 func (t Transfer) Final() bool {
 	return t.Presence == Present && t.Block != nil && t.Required > 0 && t.Confirmations >= t.Required
 }

@@ -108,8 +108,8 @@ func (r Refund) repeats(o Refund) bool {
 	return o.Takes() && o.Kind == r.Kind && o.Asset == r.Asset && o.Network == r.Network && o.Amount.Equal(r.Amount)
 }
 
-// repeatedRefund returns the index of the refund that a draft describes again, see RefundDraft.RepeatTime, or -1. r has
-// the kind and the asset of the draft.
+// repeatedRefund returns the index of the refund that a draft repeats, or -1; see RefundDraft.RepeatTime. r is a refund with the
+// kind and the asset of the draft.
 func (inv *Invoice) repeatedRefund(r Refund, d RefundDraft, now time.Time) int {
 	return slices.IndexFunc(inv.Refunds, func(o Refund) bool {
 		isRecent := func(m Mark) bool { return m.By == d.By && now.Sub(m.At) < d.RepeatTime }

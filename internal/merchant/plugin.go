@@ -37,9 +37,9 @@ type Plugin struct {
 	Scopes []Scope // the scopes that the plug-in needs
 }
 
-// PastesKey reports whether a key can be entered in the settings of the plug-in. Otherwise the plug-in gets it only from the
-// page of the desk to which its own button leads.
-func (p Plugin) PastesKey() bool { return p.Name != "prestashop" }
+// AcceptsPastedKey reports whether a key can be entered in the settings of the plug-in. Otherwise the plug-in receives a key only
+// from the page of the desk to which its own button leads.
+func (p Plugin) AcceptsPastedKey() bool { return p.Name != "prestashop" }
 
 // Plugins are the known plug-ins. The last one has the scopes that serve any other plug-in.
 var Plugins = []Plugin{
@@ -72,14 +72,13 @@ func FindPlugin(name string) (Plugin, error) {
 	return Plugin{}, fmt.Errorf("must be %s or %s, not %q", strings.Join(names[:last], ", "), names[last], name)
 }
 
-// PluginNamed returns the plug-in whose name is part of a text, such as the name with which a plug-in introduces itself,
-// or the plug-in that stands for any other.
+// PluginNamed returns the plug-in whose name is part of a text, such as the name that a plug-in gives itself, or the
+// last of Plugins, which stands for any other.
 func PluginNamed(text string) Plugin {
 	text = strings.ToLower(text)
 	i := slices.IndexFunc(Plugins, func(p Plugin) bool { return strings.Contains(text, p.Name) })
-	other := len(Plugins) - 1
 	if i < 0 {
-		i = other
+		i = len(Plugins) - 1
 	}
 	return Plugins[i]
 }
@@ -90,8 +89,8 @@ type PluginKey struct {
 	Mode   Mode
 	Scopes []Scope
 	Label  string // "" = the name of the plug-in
-	// Request identifies the request for the key, of which it allows one: a second one is refused with ErrExists. ""
-	// allows any number.
+	// Request identifies the request for the key. A second key for the same request is refused with ErrExists. If it is "",
+	// the number of keys is not limited.
 	Request string
 }
 

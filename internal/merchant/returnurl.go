@@ -48,7 +48,7 @@ func ParseConnectURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// ParsePluginReturnURL is ParseReturnURL for an invoice of a plug-in, which may also lead back to a shop that ParseConnectURL
+// ParsePluginReturnURL is ParseReturnURL for an invoice of a plug-in. It also accepts the http addresses that ParseConnectURL
 // accepts.
 func ParsePluginReturnURL(text string) (string, error) {
 	if u, err := ParseConnectURL(text); err == nil && u.Scheme == "http" {

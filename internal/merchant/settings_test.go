@@ -47,7 +47,7 @@ func newSettings(b *memoryMerchant, now func() time.Time, o merchant.Overrides) 
 	})
 }
 
-// A currency that the server has not is refused. A currency that it had earlier stays until another is chosen.
+// A new currency in which the server accepts no prices is refused. The stored currency remains valid.
 func TestSettings_Change_checks_the_currency(t *testing.T) {
 	t.Parallel()
 	b := &memoryMerchant{shop: merchant.Merchant{ID: "shop", Choices: merchant.Choices{merchant.SettingCurrency: "GBP"}}}
@@ -59,7 +59,7 @@ func TestSettings_Change_checks_the_currency(t *testing.T) {
 	for _, code := range []string{"GBP", "JPY"} {
 		chosen, err := s.Change(t.Context(), "shop", "", merchant.Choices{merchant.SettingCurrency: code})
 		if err != nil || chosen[merchant.SettingCurrency] != code {
-			t.Errorf("%s: got %v, %v", code, chosen, err)
+			t.Errorf("%s: got %v, error %v, want the currency", code, chosen, err)
 		}
 	}
 }

@@ -63,6 +63,7 @@ const (
 // Label returns the key of the channel's name as a label.
 func (c Channel) Label() string { return labels[c] }
 
+// labels are the keys of the names of channels.
 var labels = map[Channel]string{Mail: "desk.notifications.mail", Push: "desk.notifications.push"}
 
 // Channels are all channels.

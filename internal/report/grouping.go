@@ -19,7 +19,7 @@ const (
 // Properties are all properties by which a report of one merchant groups invoices.
 var Properties = []Grouping{ByMethod, ByOrigin, ByProduct, ByLink, ByTerminal, ByKey}
 
-// originKinds are the kinds of origins that have a property.
+// originKinds are the kinds of origins whose ID is the value of a property.
 var originKinds = map[Grouping][]invoice.OriginKind{
 	ByProduct: {invoice.FromProduct}, ByLink: {invoice.FromLink}, ByTerminal: {invoice.FromTerminal},
 	ByKey: {invoice.FromAPI, invoice.FromSignedLink},

@@ -12,9 +12,9 @@ func Cut(now time.Time, years int, zone *time.Location) time.Time {
 	return time.Date(now.In(zone).Year()-years, time.January, 1, 0, 0, 0, 0, zone)
 }
 
-// Removable reports whether an invoice may be removed from the books with a cut, at a time on the real clock: it was created
-// and all that happened to it, with the newest note, was before the cut, and nothing is expected of it. An invoice whose event is
-// not delivered yet has an open delivery.
+// Removable reports whether an invoice may be removed from the books with a cut, at a time on the real clock: its creation, its
+// last activity and its newest note are before the cut, it is finished, and it has no open delivery. A delivery is open until its
+// event is delivered or given up.
 func Removable(inv *invoice.Invoice, cut time.Time, beside Beside, hasOpenDelivery bool, now time.Time) bool {
 	return inv.CreatedAt.Before(cut) && lastActivity(inv).Before(cut) && beside.NewestNote.Before(cut) && isFinished(inv, now.Add(inv.Clock)) && !hasOpenDelivery
 }

@@ -1,11 +1,12 @@
 package retention
 
 import (
-	"chequer/internal/clock"
 	"context"
 	"errors"
 	"log/slog"
 	"time"
+
+	"chequer/internal/clock"
 )
 
 // Remover removes personal data and old invoices. It is safe for concurrent use.
@@ -27,7 +28,7 @@ type Config struct {
 // New returns a new Remover.
 func New(c Config) *Remover { return &Remover{c} }
 
-// Run carries out the runs that are due until the context ends.
+// Run carries out due runs until the context ends.
 func (r *Remover) Run(ctx context.Context) error {
 	for {
 		if err := r.Remove(ctx); err != nil && ctx.Err() == nil {
@@ -46,7 +47,8 @@ func (r *Remover) Remove(ctx context.Context) error {
 		r.removeOf(ctx, r.Storage.BookShops, r.Storage.RemoveBooks))
 }
 
-// removeOf carries out the runs of one kind.
+// removeOf carries out the runs of the merchants that shops returns. A call of step carries out a part of a run, and reports
+// whether the run is complete.
 func (r *Remover) removeOf(ctx context.Context, shops func(context.Context) ([]string, error), step func(context.Context, string, time.Time) (bool, error)) error {
 	merchants, err := shops(ctx)
 	if err != nil {

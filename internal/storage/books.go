@@ -17,13 +17,13 @@ import (
 // bookRun is the row of book_runs of a merchant.
 type bookRun struct {
 	merchantID string
-	nextAt     int64
-	cut        int64                // 0 before the run begins
+	nextAt     int64                // Unix milliseconds
+	cut        int64                // Unix milliseconds; 0 before the run begins
 	passed     [2]retentionPosition // by mode, as in sumModes
 	counts     bookCounts
 }
 
-// bookCounts are the numbers of what a run has removed.
+// bookCounts are the numbers of invoices, payments, refunds and notes that a run has removed.
 type bookCounts struct{ invoices, payments, refunds, notes int64 }
 
 // BookShops implements retention.Storage.
@@ -61,8 +61,12 @@ func (s *Storage) RemoveBooks(ctx context.Context, merchantID string, now time.T
 		if len(ids) > 0 {
 			return false, s.removeInvoices(ctx, q, run, ids, now)
 		}
-		if more, err := s.removeDaySums(ctx, q, merchantID); more || err != nil {
-			return false, errors.Join(err, run.save(ctx, q))
+		more, err := s.removeDaySums(ctx, q, merchantID)
+		if err != nil {
+			return false, err
+		}
+		if more {
+			return false, run.save(ctx, q)
 		}
 		return true, s.endBookRun(ctx, q, run, now)
 	})
@@ -72,8 +76,8 @@ func (s *Storage) RemoveBooks(ctx context.Context, merchantID string, now time.T
 	return done, nil
 }
 
-// removeInvoices removes those of some invoices that may be removed, and writes the run. It changes the tallies and then the
-// zone of the sums last, as the transactions of invoices do.
+// removeInvoices removes the removable invoices among ids, and writes the run. It updates the tallies and then the zone of the
+// sums last, in the same order as the transactions that change invoices.
 func (s *Storage) removeInvoices(ctx context.Context, q querier, run *bookRun, ids []string, now time.Time) error {
 	var removed []invoiceRow
 	for _, id := range ids {
@@ -95,7 +99,7 @@ func (s *Storage) removeInvoices(ctx context.Context, q querier, run *bookRun, i
 		run.counts.payments += int64(len(inv.Transfers))
 	}
 	if len(removed) > 0 {
-		if err := s.uncount(ctx, q, removed); err != nil {
+		if err := s.subtractFromTallies(ctx, q, removed); err != nil {
 			return err
 		}
 		if err := s.cutDaySums(ctx, q, run, now); err != nil {
@@ -105,7 +109,8 @@ func (s *Storage) removeInvoices(ctx context.Context, q querier, run *bookRun, i
 	return run.save(ctx, q)
 }
 
-// removableInvoice locks an invoice. It returns nil if the invoice stays; one that cannot be read does.
+// removableInvoice locks and returns an invoice, with its record. The invoice is nil if it stays, for example because it cannot be
+// read.
 func (s *Storage) removableInvoice(ctx context.Context, q querier, id string, cut, now time.Time) (record, *invoice.Invoice, error) {
 	r, err := s.lockInvoice(ctx, q, id)
 	if err != nil {
@@ -118,11 +123,11 @@ func (s *Storage) removableInvoice(ctx context.Context, q querier, id string, cu
 	if err != nil {
 		return r, nil, err
 	}
-	var open bool
+	var hasOpenDelivery bool
 	err = q.QueryRowContext(ctx, `SELECT EXISTS (
 		SELECT 1 FROM deliveries
 		WHERE endpoint_id IN (SELECT id FROM endpoints WHERE merchant_id = $1) AND invoice_id = $2 AND next_try_at IS NOT NULL)`,
-		inv.MerchantID, id).Scan(&open)
+		inv.MerchantID, id).Scan(&hasOpenDelivery)
 	if err != nil {
 		return r, nil, fmt.Errorf("read deliveries of invoice %s: %w", id, err)
 	}
@@ -130,15 +135,15 @@ func (s *Storage) removableInvoice(ctx context.Context, q querier, id string, cu
 	if err != nil {
 		return r, nil, err
 	}
-	if !retention.Removable(inv, cut, beside, open, now) {
+	if !retention.Removable(inv, cut, beside, hasOpenDelivery, now) {
 		return r, nil, nil
 	}
 	return r, inv, nil
 }
 
-// deleteInvoice deletes the rows of an invoice, and returns the number of its notes. The counter of destination indexes, which
-// is not of an invoice, stays, so that no destination is allocated again. Rows that several invoices share stay, too: the
-// evidence of rates and the shared terms.
+// deleteInvoice deletes the rows of an invoice, and returns the number of its notes. The counter of destination indexes stays, so
+// that no destination is allocated again. The rows that several invoices share also stay: the evidence of rates and the shared
+// terms.
 func deleteInvoice(ctx context.Context, q querier, inv *invoice.Invoice) (notes int64, err error) {
 	for _, t := range inv.Transfers {
 		if len(t.Spends) == 0 {
@@ -153,10 +158,10 @@ func deleteInvoice(ctx context.Context, q querier, inv *invoice.Invoice) (notes 
 	if notes, err = exec(ctx, q, "DELETE FROM team_notes WHERE invoice_id = $1", inv.ID); err != nil {
 		return 0, fmt.Errorf("delete notes: %w", err)
 	}
-	const ofEndpoints = "endpoint_id IN (SELECT id FROM endpoints WHERE merchant_id = $2)"
+	const isOfMerchant = "endpoint_id IN (SELECT id FROM endpoints WHERE merchant_id = $2)"
 	for _, statement := range []string{
-		"DELETE FROM tries WHERE " + ofEndpoints + " AND position IN (SELECT position FROM deliveries WHERE " + ofEndpoints + " AND invoice_id = $1)",
-		"DELETE FROM deliveries WHERE " + ofEndpoints + " AND invoice_id = $1",
+		"DELETE FROM tries WHERE " + isOfMerchant + " AND position IN (SELECT position FROM deliveries WHERE " + isOfMerchant + " AND invoice_id = $1)",
+		"DELETE FROM deliveries WHERE " + isOfMerchant + " AND invoice_id = $1",
 		"DELETE FROM retention_waiting WHERE merchant_id = $2 AND invoice_id = $1",
 		"DELETE FROM refund_transactions WHERE merchant_id = $2 AND refund_id IN (SELECT id FROM refunds WHERE invoice_id = $1)",
 	} {
@@ -179,14 +184,14 @@ func deleteInvoice(ctx context.Context, q querier, inv *invoice.Invoice) (notes 
 	return notes, nil
 }
 
-// invoiceTables are the tables whose rows of an invoice its identifier finds, without those that deleteInvoice names.
+// invoiceTables are the tables from which deleteInvoice deletes the rows with the ID of the invoice by the same statement.
 var invoiceTables = []string{
 	"events", "transfers", "refunds", "conversions", "destinations", "link_orders", "link_uses", "invoice_flags", "snoozes", "resolutions", "notified_cases",
 	"unreadable_invoices", "plugin_data", "unpaid_places",
 }
 
-// uncount takes removed invoices of one merchant out of the tallies. The uses of links stay.
-func (s *Storage) uncount(ctx context.Context, q querier, removed []invoiceRow) error {
+// subtractFromTallies subtracts removed invoices of one merchant from the tallies. The uses of links stay counted.
+func (s *Storage) subtractFromTallies(ctx context.Context, q querier, removed []invoiceRow) error {
 	for _, mode := range []invoice.Mode{invoice.Live, invoice.Test} { // in the order of the primary key of tallies
 		var counted []tallyRow
 		inv := invoiceRow{merchantID: removed[0].merchantID, mode: string(mode)}
@@ -207,7 +212,7 @@ func (s *Storage) uncount(ctx context.Context, q querier, removed []invoiceRow) 
 	return nil
 }
 
-// cutDaySums takes the days before the cut of a run out of the sums. The rows of the sums are deleted later.
+// cutDaySums excludes the days before the cut of a run from the sums. removeDaySums deletes their rows later.
 func (s *Storage) cutDaySums(ctx context.Context, q querier, run *bookRun, now time.Time) error {
 	z, err := s.lockSumZone(ctx, q, run.merchantID)
 	if err != nil || z.removedBefore >= run.cut {
@@ -245,7 +250,7 @@ func (s *Storage) removeDaySums(ctx context.Context, q querier, merchantID strin
 	return more, nil
 }
 
-// lockBookRun locks and reads the row of a merchant, which it writes if there is none.
+// lockBookRun locks and returns the row of a merchant. It inserts the row if there is none.
 func (s *Storage) lockBookRun(ctx context.Context, q querier, merchantID string) (*bookRun, error) {
 	_, err := q.ExecContext(ctx, `
 		INSERT INTO book_runs (merchant_id, next_at, cut, live_at, live_id, test_at, test_id, invoices, payments, refunds, notes)
@@ -292,7 +297,8 @@ func (s *Storage) endBookRun(ctx context.Context, q querier, run *bookRun, now t
 	})
 }
 
-// CountBooks implements report.Storage. It does not read what only the rules of an invoice know, such as an open refund.
+// CountBooks implements report.Storage. It reads only columns of the invoices, so it also counts invoices that stay for another
+// reason, such as an open refund.
 func (s *Storage) CountBooks(ctx context.Context, merchantID string, cut time.Time) (n int64, err error) {
 	n, err = readOne(ctx, s, column[int64], `
 		SELECT COUNT(*) FROM invoices i
@@ -315,7 +321,8 @@ func (s *Storage) RemovedBefore(ctx context.Context, merchantID string) (before,
 	return utc(z.removedBefore), utc(z.removedAt), nil
 }
 
-// shopsOfRuns returns the merchants whose choices a function selects, and those that a statement finds, sorted.
+// shopsOfRuns returns, sorted, the merchants whose choices selects accepts, and those with an unfinished run, which the statement
+// unfinished selects.
 func (s *Storage) shopsOfRuns(ctx context.Context, unfinished string, selects func(merchant.Choices) bool) ([]string, error) {
 	all, err := s.Merchants(ctx)
 	if err != nil {

@@ -76,7 +76,7 @@ func tablesWith(t *testing.T, url, text string) (tables []string) {
 func checkSums(t *testing.T, s *storage.Storage) {
 	t.Helper()
 	if differ, err := s.DaySumsDiffer(t.Context(), "shop"); err != nil || differ {
-		t.Errorf("the sums of days differ: %v, error %v", differ, err)
+		t.Errorf("the sums of days differ from the invoices: %t, error %v", differ, err)
 	}
 }
 
@@ -94,7 +94,7 @@ func deliverAll(t *testing.T, s *storage.Storage, endpointID string) {
 	}
 }
 
-// An invoice is removed with every row that names it after the whole years, and no destination is allocated again.
+// After the whole years an invoice is removed with every row that names it, and no destination is allocated again.
 func TestRemoveBooks(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		addEndpoints(t, s, newEndpoint("e"))
@@ -119,17 +119,17 @@ func TestRemoveBooks(t *testing.T) {
 		end := time.Date(2036, 12, 31, 23, 0, 0, 0, time.UTC) // the beginning of 2037 in Vienna
 		removeBooks(t, s, end.AddDate(50, 0, 0))
 		if got := tablesWith(t, url, id); len(got) < 10 {
-			t.Fatalf("without a period, the invoice is only in %q", got)
+			t.Fatalf("without a period, the invoice is only in %q, want 10 tables or more", got)
 		}
 		choose(t, s, merchant.SettingBooks, "10")
 		removeBooks(t, s, end.Add(-time.Second))
 		removeBooks(t, s, end.AddDate(0, 0, 1)) // with an event that is not delivered
 		if got := tablesWith(t, url, id); len(got) < 10 {
-			t.Fatalf("before the end of the period, the invoice is only in %q", got)
+			t.Fatalf("before the end of the period, the invoice is only in %q, want 10 tables or more", got)
 		}
 		deliverAll(t, s, "e")
 		if n, err := s.CountBooks(t.Context(), "shop", retention.Cut(end, 10, time.UTC)); err != nil || n != 0 {
-			t.Errorf("%d invoices before 2026, error %v", n, err)
+			t.Errorf("got %d invoices before 2026, error %v, want 0", n, err)
 		}
 		before := dump(t, url)
 		removeBooks(t, s, end.AddDate(0, 0, 3))
@@ -137,7 +137,7 @@ func TestRemoveBooks(t *testing.T) {
 			t.Errorf("the invoice is still in %q", got)
 		}
 		if _, err := s.Invoice(t.Context(), id); !errors.Is(err, invoice.ErrNotFound) {
-			t.Errorf("the removed invoice: %v", err)
+			t.Errorf("the removed invoice: error %v, want ErrNotFound", err)
 		}
 		after := dump(t, url)
 		for _, table := range []string{"counters", "feeds", "wallets", "products", "links", "endpoints", "merchants"} {
@@ -147,12 +147,12 @@ func TestRemoveBooks(t *testing.T) {
 		}
 		for _, counts := range after["tallies"] {
 			if !strings.Contains(counts, "count: 0") {
-				t.Errorf("still counted: %s", counts)
+				t.Errorf("got the tally %s, want 0", counts)
 			}
 		}
 		created := create(t, s, creation("next", "shop"))
 		if created.Methods[0].Index <= inv.Methods[0].Index {
-			t.Errorf("index %d after %d was removed", created.Methods[0].Index, inv.Methods[0].Index)
+			t.Errorf("the next invoice has index %d, want more than %d", created.Methods[0].Index, inv.Methods[0].Index)
 		}
 		want := audit.Fields{"created before": "2026-12-31T23:00:00Z", "invoices": "1", "payments": "1", "refunds": "1", "notes": "1"}
 		if diff := cmp.Diff([]audit.Fields{want}, bookRemovals(t, s)); diff != "" {
@@ -160,17 +160,17 @@ func TestRemoveBooks(t *testing.T) {
 		}
 		checkSums(t, s)
 		if before, at, err := s.RemovedBefore(t.Context(), "shop"); err != nil || !before.Equal(end.AddDate(-10, 0, 0)) || !at.Equal(end.AddDate(0, 0, 3)) {
-			t.Errorf("removed before %s at %s, error %v", before, at, err)
+			t.Errorf("removed before %s at %s, error %v, want %s at %s", before, at, err, end.AddDate(-10, 0, 0), end.AddDate(0, 0, 3))
 		}
 		removeBooks(t, s, end.AddDate(1, 0, 0))
 		if n := len(bookRemovals(t, s)); n != 1 {
-			t.Errorf("%d entries after a run without work", n)
+			t.Errorf("%d entries after a run without removable invoices, want 1", n)
 		}
 	})
 }
 
-// What straddles the cut, or has something open, stays.
-func TestRemoveBooks_keeps(t *testing.T) {
+// An invoice with activity at or after the cut stays, and so does an invoice that is not finished.
+func TestRemoveBooks_keeps_active_and_unfinished_invoices(t *testing.T) {
 	cut := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	states := []struct {
 		name   string
@@ -213,7 +213,7 @@ func TestRemoveBooks_keeps(t *testing.T) {
 			}
 		}
 		if n, err := s.CountBooks(t.Context(), "shop", cut); err != nil || n < due || n > due+6 {
-			t.Errorf("at most %d invoices would be removed, error %v, want %d and few more", n, err, due)
+			t.Errorf("counted %d invoices, error %v, want %d to %d", n, err, due, due+6)
 		}
 		removeBooks(t, s, cut.AddDate(10, 6, 0))
 		for i, state := range states {
@@ -223,7 +223,7 @@ func TestRemoveBooks_keeps(t *testing.T) {
 			}
 		}
 		if _, err := s.Invoice(t.Context(), "noted"); err != nil {
-			t.Errorf("a late note: %v", err)
+			t.Errorf("an invoice with a note after the cut: %v", err)
 		}
 		if got := rows(t, url, "SELECT id FROM invoices WHERE id = 'broken'"); len(got) != 1 {
 			t.Error("an invoice that cannot be read was removed")
@@ -233,14 +233,14 @@ func TestRemoveBooks_keeps(t *testing.T) {
 	})
 }
 
-// The sums have no days before the cut, also in another time zone, and are right after it.
+// The sums have no days before the cut, also in another time zone, and those of later days equal the invoices.
 func TestRemoveBooks_sums_of_days(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		cut := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 		for i, at := range []time.Time{noon, cut.Add(-time.Hour), cut, cut.Add(30 * time.Hour)} {
 			id := fmt.Sprint("i", i)
 			createPersonal(t, s, id)
-			updateInvoice(t, s, id, newPaidAt(at))
+			updateInvoice(t, s, id, setPaidAt(at))
 		}
 		createPersonal(t, s, "open") // paid before the cut, with a refund that is not sent
 		updateInvoice(t, s, "open", func(inv *invoice.Invoice) { inv.Refunds[0].State = invoice.RefundReady })
@@ -265,7 +265,7 @@ func TestRemoveBooks_sums_of_days(t *testing.T) {
 		}
 		check("after the removal", "2027-01-01", "2027-01-01 1", "2027-01-02 1")
 		if p, err := report.ParsePeriod("2026"); err != nil || !(report.Removed{Before: report.DayOf(cut, time.UTC), At: now}).HasAll(p) {
-			t.Errorf("the year 2026 is not removed: %v", err)
+			t.Errorf("the year 2026 is not removed as a whole, error %v", err)
 		}
 		updateInvoice(t, s, "open", func(inv *invoice.Invoice) { inv.State.Paid = inv.State.Paid.Sub(money.FromCents(1, money.EUR)) })
 		check("after a change of an invoice that stays", "2027-01-01", "2027-01-01 1", "2027-01-02 1")
@@ -289,12 +289,12 @@ func TestRemoveBooks_sums_of_days(t *testing.T) {
 	})
 }
 
-// newPaidAt returns a change that moves the payment of an invoice.
-func newPaidAt(at time.Time) func(*invoice.Invoice) {
+// setPaidAt returns a change that sets the times at which an invoice became paid.
+func setPaidAt(at time.Time) func(*invoice.Invoice) {
 	return func(inv *invoice.Invoice) { inv.State.PaidAt, inv.FirstPaidAt = at, at }
 }
 
-// A run is carried out in parts, which a new start continues, with one entry of the audit log. The cut does not change in between.
+// A run has several parts, which continue after a restart with the same cut, and one entry of the audit log.
 func TestRemoveBooks_continues(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		for i := range 120 {
@@ -304,7 +304,7 @@ func TestRemoveBooks_continues(t *testing.T) {
 		choose(t, s, merchant.SettingBooks, "10")
 		now := time.Date(2037, 1, 1, 0, 0, 0, 0, time.UTC)
 		if done, err := s.RemoveBooks(t.Context(), "shop", now); done || err != nil {
-			t.Fatalf("the first part: done %t, error %v", done, err)
+			t.Fatalf("the first part: done %t, error %v, want an unfinished run", done, err)
 		}
 		if n := len(rows(t, url, "SELECT id FROM invoices")); n != 70 {
 			t.Fatalf("%d invoices after the first part, want 70", n)
@@ -313,7 +313,7 @@ func TestRemoveBooks_continues(t *testing.T) {
 		again := open(t, url)
 		choose(t, again, merchant.SettingBooks, "40") // the run ends with its cut
 		if shops, err := again.BookShops(t.Context()); err != nil || !slices.Equal(shops, []string{"shop"}) {
-			t.Errorf("shops %q, error %v", shops, err)
+			t.Errorf("got shops %q, error %v, want shop", shops, err)
 		}
 		removeBooks(t, again, now.AddDate(1, 0, 0))
 		want := audit.Fields{"created before": "2027-01-01T00:00:00Z", "invoices": "120", "payments": "0", "refunds": "0", "notes": "0"}
@@ -321,7 +321,7 @@ func TestRemoveBooks_continues(t *testing.T) {
 			t.Errorf("audit log (-want +got):\n%s", diff)
 		}
 		if n := len(rows(t, url, "SELECT currency FROM day_sums")); n != 0 {
-			t.Errorf("%d sums of days are left", n)
+			t.Errorf("%d sums of days remain, want none", n)
 		}
 	})
 }
@@ -347,24 +347,23 @@ func TestRemoveBooks_keeps_orders_and_uses(t *testing.T) {
 		choose(t, s, merchant.SettingBooks, "2")
 		removeBooks(t, s, noon.AddDate(3, 2, 0))
 		if _, err := s.Invoice(ctx, "a"); !errors.Is(err, invoice.ErrNotFound) {
-			t.Fatalf("the invoice stays: %v", err)
+			t.Fatalf("the invoice of the order: error %v, want ErrNotFound", err)
 		}
 		if _, err := s.OrderedInvoice(ctx, order); !errors.Is(err, invoice.ErrLinkUsed) {
-			t.Errorf("the order: %v", err)
+			t.Errorf("the removed order: error %v, want ErrLinkUsed", err)
 		}
 		if _, _, err := s.CreateInvoice(ctx, ordered("c", order)); !errors.Is(err, invoice.ErrLinkUsed) {
-			t.Errorf("a new invoice of the order: %v", err)
+			t.Errorf("a new invoice of the order: error %v, want ErrLinkUsed", err)
 		}
 		linked = creation("d", "shop")
 		linked.Link = invoice.LinkUse{Slug: "once", Max: 1}
 		if _, _, err := s.CreateInvoice(ctx, linked); !errors.Is(err, invoice.ErrLinkUsed) {
-			t.Errorf("a new invoice of the link: %v", err)
+			t.Errorf("a new invoice of the link: error %v, want ErrLinkUsed", err)
 		}
 	})
 }
 
-// Every table with a column invoice_id is one from which the removal of an invoice deletes rows, except those whose rows have an
-// end of their own.
+// The removal of an invoice deletes rows from every table with a column invoice_id, except from idempotency, whose rows expire.
 func TestRemoveBooks_covers_every_table(t *testing.T) {
 	t.Parallel()
 	url := storagetest.File(t)

@@ -114,7 +114,8 @@ func (s *Storage) Deliveries(ctx context.Context, endpointID string, state merch
 	return s.deliveryList(ctx, "read deliveries", page)
 }
 
-// deliveryList returns the deliveries that a statement selects, each with the earlier one for which it waits.
+// deliveryList returns the deliveries that a statement selects, each with the earlier one for which it waits. doing describes the
+// call in errors.
 func (s *Storage) deliveryList(ctx context.Context, doing string, page statement) ([]merchant.Delivery, error) {
 	all, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]merchant.Delivery, error) {
 		all, err := list(ctx, q, readDelivery, page.text, page.args...)
@@ -134,7 +135,7 @@ func (s *Storage) deliveryList(ctx context.Context, doing string, page statement
 	return all, nil
 }
 
-// addEarlier reads the earlier delivery for which a pending delivery waits.
+// addEarlier sets the earlier delivery for which a pending delivery waits, if there is one.
 func (s *Storage) addEarlier(ctx context.Context, q querier, d *merchant.Delivery) error {
 	if d.State != merchant.DeliveryPending || d.InvoiceID == "" {
 		return nil

@@ -228,7 +228,7 @@ func TestCreateInvoice_respects_the_limit_of_a_link(t *testing.T) {
 		if err := s.RemoveLink(ctx, "shop", merchant.Live, "tips", noon, noon, unchecked[merchant.Link]); err != nil {
 			t.Fatal(err)
 		}
-		// The slug of a removed link with invoices is not used again, because the sums would join both links.
+		// The slug of a removed link with invoices cannot be used again, because sums identify a link by its slug.
 		var fault *merchant.FieldError
 		if err := s.CreateLink(ctx, tips); !errors.As(err, &fault) || fault.Field != "slug" {
 			t.Errorf("creating the link again: got error %v, want a fault of the slug", err)

@@ -36,14 +36,14 @@ func (s *Storage) PluginData(ctx context.Context, invoiceIDs ...string) (map[str
 		id   string
 		data invoice.PluginData
 	}
-	of, args := ofInvoices(invoiceIDs)
+	condition, args := ofInvoices(invoiceIDs)
 	rows, err := readAll(ctx, s, "read data of plug-ins", func(scan scanner) (r row, err error) {
 		var metadata string
 		var archivedAt sql.Null[int64]
 		err = scan.Scan(&r.id, &metadata, &archivedAt)
 		r.data = invoice.PluginData{Metadata: []byte(metadata), ArchivedAt: fromMillis(archivedAt)}
 		return r, err
-	}, "SELECT invoice_id, metadata, archived_at FROM plugin_data WHERE "+of, args...)
+	}, "SELECT invoice_id, metadata, archived_at FROM plugin_data WHERE "+condition, args...)
 	for _, r := range rows {
 		found[r.id] = r.data
 	}
@@ -56,16 +56,16 @@ func (s *Storage) PluginArchived(ctx context.Context, invoiceIDs ...string) (map
 	if len(invoiceIDs) == 0 {
 		return archived, nil
 	}
-	of, args := ofInvoices(invoiceIDs)
+	condition, args := ofInvoices(invoiceIDs)
 	ids, err := readAll(ctx, s, "read archived invoices of plug-ins", column[string],
-		"SELECT invoice_id FROM plugin_data WHERE archived_at IS NOT NULL AND "+of, args...)
+		"SELECT invoice_id FROM plugin_data WHERE archived_at IS NOT NULL AND "+condition, args...)
 	for _, id := range ids {
 		archived[id] = true
 	}
 	return archived, err
 }
 
-// ofInvoices returns the condition for the rows of invoices, and its arguments.
+// ofInvoices returns the SQL condition that selects the rows of invoices, and its arguments.
 func ofInvoices(ids []string) (condition string, args []any) {
 	numbers := make([]string, len(ids))
 	for i, id := range ids {

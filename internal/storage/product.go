@@ -32,9 +32,8 @@ func (s *Storage) CreateProduct(ctx context.Context, p merchant.Product) error {
 	})
 }
 
-// checkUnsold returns a *merchant.FieldError if a merchant has invoices of a mode from a product or a link with the slug of a
-// new one. Lists and sums name a source by its slug, so the invoices of a removed source would be joined with those of the
-// new one.
+// checkUnsold returns a *merchant.FieldError if a merchant has invoices of a mode from a removed product or link with the slug of
+// a new one. Lists and sums identify a source by its slug, so they would mix the invoices of both.
 func checkUnsold(ctx context.Context, q querier, merchantID string, mode merchant.Mode, o invoice.Origin) error {
 	var found int
 	err := q.QueryRowContext(ctx, invoiceOfSource, merchantID, string(mode), o.ID, string(o.Kind)).Scan(&found)
@@ -44,7 +43,7 @@ func checkUnsold(ctx context.Context, q querier, merchantID string, mode merchan
 	if err != nil {
 		return fmt.Errorf("find invoices of %s %s: %w", o.Kind, o.ID, err)
 	}
-	return &merchant.FieldError{Field: "slug", Fault: "must be another one: a removed " + string(o.Kind) + " with this slug has invoices, which the sums would join"}
+	return &merchant.FieldError{Field: "slug", Fault: "must be another one: a removed " + string(o.Kind) + " with this slug has invoices, which reports would add to the new one"}
 }
 
 // invoiceOfSource is the statement of checkUnsold.

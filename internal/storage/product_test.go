@@ -153,7 +153,8 @@ func TestTerminal_is_read_and_removed(t *testing.T) {
 	})
 }
 
-// The slug of a removed product or link that has invoices cannot be used again in their mode: the sums of both would be one.
+// The slug of a removed product or link that has invoices cannot be used again in their mode, because sums identify a source by
+// its slug.
 func TestCreate_refuses_the_slug_of_a_sold_source(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
@@ -179,7 +180,7 @@ func TestCreate_refuses_the_slug_of_a_sold_source(t *testing.T) {
 		}{{"product", product("shop", merchant.Live, "sold-product")}, {"link", link("shop", merchant.Live, "sold-link")}} {
 			fault, ok := errors.AsType[*merchant.FieldError](create.err)
 			if !ok || fault.Field != "slug" || !strings.Contains(fault.Fault, "a removed "+create.name+" with this slug has invoices") {
-				t.Errorf("%s: got error %v", create.name, create.err)
+				t.Errorf("%s: got error %v, want a fault of the slug", create.name, create.err)
 			}
 		}
 		for name, err := range map[string]error{
@@ -187,7 +188,7 @@ func TestCreate_refuses_the_slug_of_a_sold_source(t *testing.T) {
 			"link with the slug of a product": link("shop", merchant.Live, "sold-product"), "link of another shop": link("bakery", merchant.Live, "sold-link"),
 		} {
 			if err != nil {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: got error %v, want none", name, err)
 			}
 		}
 		if all, err := s.Products(ctx, "shop"); err != nil || len(all) != 2 {

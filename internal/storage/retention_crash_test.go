@@ -19,7 +19,7 @@ import (
 // The names of child processes that carry out runs of the retention.
 const removingPersonalData, removingBooks = "removing personal data", "removing books"
 
-// killedInvoices is the number of the invoices of a run that is killed, several times what one part examines.
+// killedInvoices is the number of invoices of a run that is killed, several times the number that one part examines.
 const killedInvoices = 230
 
 // runAt is the time of the runs of the retention that are killed.
@@ -43,8 +43,8 @@ func removeUntilKilled(url, name string) {
 	}
 }
 
-// A run of the retention that is killed in the middle, several times, is completed by the next start: everything is removed once,
-// with one entry of the audit log, and after each kill every invoice is whole or removed.
+// A run of the retention that is killed three times is completed after the next start, with one entry of the audit log. After each
+// kill every invoice is either unchanged or removed.
 func TestRetention_continues_after_it_was_killed(t *testing.T) {
 	const n = killedInvoices
 	number := strconv.Itoa(n)
@@ -76,17 +76,17 @@ func TestRetention_continues_after_it_was_killed(t *testing.T) {
 					checkSums(t, s)
 					removed := tt.whole(t, url)
 					if removed < last+1 || removed >= n {
-						t.Fatalf("%d of %d invoices are done after a kill, and %d before", removed, n, last)
+						t.Fatalf("%d of %d invoices are removed after a kill, want more than the %d of the previous one, and not all", removed, n, last)
 					}
 					last = removed
 				}
 				if got := removalsOf(t, s, tt.action); len(got) > 0 {
-					t.Errorf("an unfinished run has the entries %v", got)
+					t.Errorf("an unfinished run has the entries %v, want none", got)
 				}
 				reopened := open(t, url)
 				tt.remove(t, reopened, runAt)
 				if removed := tt.whole(t, url); removed != n {
-					t.Errorf("%d of %d invoices are done", removed, n)
+					t.Errorf("the completed run removed %d invoices, want %d", removed, n)
 				}
 				tt.remove(t, reopened, runAt.AddDate(0, 0, 1))
 				if diff := cmp.Diff([]audit.Fields{tt.want}, removalsOf(t, reopened, tt.action)); diff != "" {
@@ -95,7 +95,7 @@ func TestRetention_continues_after_it_was_killed(t *testing.T) {
 				checkSums(t, reopened)
 				tally, err := reopened.Tally(t.Context(), "shop", invoice.Live, noon)
 				if err != nil || tally.Statuses[invoice.Paid] != int64(len(rows(t, url, "SELECT id FROM invoices"))) {
-					t.Errorf("the tally is %v, error %v", tally.Statuses, err)
+					t.Errorf("got the tally %v, error %v, want the number of the stored paid invoices", tally.Statuses, err)
 				}
 			})
 		})
@@ -120,7 +120,7 @@ func removalsOf(t *testing.T, s *storage.Storage, action string) (all []audit.Fi
 	return all
 }
 
-// wholePersonalData returns the number of the invoices without personal data.
+// wholePersonalData returns the number of invoices without personal data. It fails if an invoice has only a part of them.
 func wholePersonalData(t *testing.T, url string) (removed int) {
 	t.Helper()
 	present := map[string]int{}
@@ -133,24 +133,24 @@ func wholePersonalData(t *testing.T, url string) (removed int) {
 	}
 	for name, count := range present {
 		if count != present["notes"] {
-			t.Fatalf("there are %v: %s differ", present, name)
+			t.Fatalf("rows with personal data: %v, want as many %s as notes", present, name)
 		}
 	}
-	done, err := strconv.Atoi(rows(t, url, "SELECT COUNT(*) FROM invoices")[0])
+	all, err := strconv.Atoi(rows(t, url, "SELECT COUNT(*) FROM invoices")[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	return done - present["notes"]
+	return all - present["notes"]
 }
 
-// wholeBooks returns the number of the removed invoices.
+// wholeBooks returns the number of removed invoices. It fails if rows of a removed invoice remain, or rows of another one lack.
 func wholeBooks(t *testing.T, url string) (removed int) {
 	t.Helper()
-	left := rows(t, url, "SELECT id FROM invoices ORDER BY id")
+	remaining := rows(t, url, "SELECT id FROM invoices ORDER BY id")
 	for _, table := range []string{"refunds", "team_notes", "plugin_data", "events"} {
-		if got := rows(t, url, "SELECT DISTINCT invoice_id FROM "+table+" ORDER BY invoice_id"); !slices.Equal(left, got) {
-			t.Fatalf("%d invoices, and %d in %s", len(left), len(got), table)
+		if got := rows(t, url, "SELECT DISTINCT invoice_id FROM "+table+" ORDER BY invoice_id"); !slices.Equal(remaining, got) {
+			t.Fatalf("%s has rows of %d invoices, want those of the %d that remain", table, len(got), len(remaining))
 		}
 	}
-	return killedInvoices - len(left)
+	return killedInvoices - len(remaining)
 }

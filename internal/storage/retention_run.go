@@ -24,7 +24,7 @@ type retentionPosition struct {
 	id string
 }
 
-// retentionCounts are the numbers of what a run has removed.
+// retentionCounts are the numbers of invoices, notes, addresses and metadata that a run has removed.
 type retentionCounts struct{ invoices, notes, refundAddresses, metadata, returnAddresses int64 }
 
 // count adds what was removed from an invoice.
@@ -39,7 +39,7 @@ func (r *retentionRun) count(removed retention.Removed) {
 	r.counts.returnAddresses += removed.ReturnAddresses
 }
 
-// lockRun locks and reads the row of a merchant, which it writes if there is none.
+// lockRun locks and returns the row of a merchant. It inserts the row if there is none.
 func (s *Storage) lockRun(ctx context.Context, q querier, merchantID string) (*retentionRun, error) {
 	_, err := q.ExecContext(ctx, `
 		INSERT INTO retention_runs (merchant_id, next_at, live_at, live_id, test_at, test_id, waiting_id, invoices, notes, refund_addresses, metadata, return_addresses)

@@ -54,7 +54,7 @@ type Secret struct {
 	Done    views.Link
 }
 
-// ConnectShops lists the shops to one of which a plug-in can be connected.
+// ConnectShops lists the shops to which a plug-in can be connected.
 type ConnectShops struct {
 	BareFrame
 	Intro  string
@@ -66,7 +66,7 @@ type ConnectShops struct {
 type Connect struct {
 	BareFrame
 	Problem string
-	Intro   string // which plug-in asks for what
+	Intro   string // names the plug-in that asks for a key
 	Receive string // describes what happens with the key
 	Host    string // the host that receives the key; empty if the key is shown
 	Address string // the address that receives the key
@@ -80,11 +80,11 @@ type Connect struct {
 	Cancel  views.Link
 }
 
-// Connected sends a new key to a shop.
+// Connected sends a new key to a web shop.
 type Connected struct {
 	BareFrame
 	Intro  string
-	Action string // address of the shop
+	Action string // address of the web shop
 	Hidden []Hidden
 	Button string
 }

@@ -81,7 +81,7 @@ func TestDecision_high_risk(t *testing.T) {
 		kept := ask.confirmFields()
 		answer := b.post("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", f.code("Maren"))...)
 		if answer.status != http.StatusTemporaryRedirect || answer.header.Get("Location") != at+"/accept" {
-			t.Fatalf("the confirmation answers %d to %q: %s", answer.status, answer.header.Get("Location"), answer.text())
+			t.Fatalf("the confirmation answers %d to %q, want 307 to %q: %s", answer.status, answer.header.Get("Location"), at+"/accept", answer.text())
 		}
 		b.post(at+"/accept", kept...).wantRedirect(at + "?done=accepted")
 	})
@@ -115,7 +115,7 @@ func TestDecision_about_changed_facts_is_refused(t *testing.T) {
 			b.send(at+"/cancel", "version", stale).want(http.StatusConflict, "The invoice changed after you opened the page. Nothing was decided.").want(http.StatusConflict, "€40.00 short")
 		}
 		if got := f.actions(); len(got) != before {
-			t.Errorf("the audit log has %q after refused decisions", got[before:])
+			t.Errorf("the audit log has %q after refused decisions, want no entry", got[before:])
 		}
 		b.send(at+"/accept", "version", version).want(http.StatusConflict, "€40.00 short")
 		version = b.get(at+"/cancel").want(http.StatusOK, "€40.00 was received and remains in your wallet until you refund it.").version()
@@ -135,7 +135,7 @@ func TestDecision_requotes_a_short_invoice(t *testing.T) {
 		at := "/desk/shop/payments/" + inv.ID
 		ask := b.get(at+"/requote").want(http.StatusOK, "Requote €40.00?").want(http.StatusOK, "The payment page asks for €40.00 at current rates.")
 		if got := reader.get(at).want(http.StatusOK, "€40.00").find(`a[href^="` + at + `/"]`).Length(); got != 0 {
-			t.Errorf("the page of a bookkeeper has %d decisions", got)
+			t.Errorf("the page of a bookkeeper has %d links to decisions, want none", got)
 		}
 		reader.get(at+"/requote").want(http.StatusForbidden, "Decisions about payments are made by: Owner: Maren.")
 		b.send(at+"/requote", "version", ask.version()).wantRedirect(at + "?done=requoted")

@@ -63,7 +63,7 @@ func TestHealth_shows_invoices_that_cannot_be_read(t *testing.T) {
 	}
 }
 
-// The page of a demo shows as simulated what is simulated, and no network as a fault. A note of the examination is neither a
+// The page of a demo states that its networks are simulated, and shows no network as a fault. A note of the examination is neither a
 // problem nor a passed check.
 func TestHealth_of_a_demo(t *testing.T) {
 	t.Parallel()
@@ -76,6 +76,6 @@ func TestHealth_of_a_demo(t *testing.T) {
 	got := b.get("/desk/shop/health").want(http.StatusOK, "Their networks and rates are simulated by this server.", "Network base Not used: the demo has no live payments.",
 		"Everything works.", "1 check passed", "demo its networks are simulated")
 	if faults := got.find("main .sh.bad, main .sh.warn"); faults.Length() != 0 || strings.Contains(got.text(), "connection refused") {
-		t.Errorf("%d symbols of faults: %s", faults.Length(), got.text())
+		t.Errorf("the page has %d symbols of faults, want none: %s", faults.Length(), got.text())
 	}
 }

@@ -176,7 +176,7 @@ func TestNotifications_of_a_seller(t *testing.T) {
 	b := team[account.Seller]
 	page := b.get(notifications).want(http.StatusOK, "Your role in this shop gets no notifications.")
 	if forms := page.find("main form, main h2"); forms.Length() != 1 {
-		t.Errorf("the page has the forms and headings %q", textOf(forms))
+		t.Errorf("the page has the forms and headings %q, want one", textOf(forms))
 	}
 	ownPage := strings.TrimSuffix(notifications, "/notifications")
 	if n := b.get(ownPage).find("#notifications").Length(); n != 0 {

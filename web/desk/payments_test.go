@@ -241,7 +241,7 @@ func TestPayments_search_pages(t *testing.T) {
 	page := b.get("/desk/shop/payments?mode=test&state=expired&q=77").want(http.StatusOK, "Search further back")
 	page = b.get(page.find(".pager a").AttrOr("href", "")).want(http.StatusOK, "25 payments, newest first")
 	if got := page.find(".rows tbody tr").First().Find("a").AttrOr("href", ""); !strings.HasSuffix(got, "/c"+strings.Repeat("0", 30)+"1") {
-		t.Errorf("the first row of the second page leads to %q", got)
+		t.Errorf("the first row of the second page leads to %q, want the invoice c0…01", got)
 	}
 	b.get(page.find(".pager a").AttrOr("href", "")).want(http.StatusOK, "5 payments, newest first")
 	// All orders 77 that wait are listed, and then no references.
@@ -336,7 +336,7 @@ func TestPayments_lead_to_test_payments(t *testing.T) {
 	b.get("/desk/shop").want(http.StatusOK, "Show test payments")
 }
 
-// A payment that counts without a confirmation is named so until its first block.
+// A payment that counts without a confirmation is shown as such until its first block.
 func TestPayment_without_confirmation(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -354,6 +354,6 @@ func TestPayment_without_confirmation(t *testing.T) {
 	f.must(s.net.Confirm(t.Context(), []string{tx}))
 	s.step()
 	if page := b.get(at).want(http.StatusOK, "Confirmed"); strings.Contains(page.text(), "Accepted without confirmation") {
-		t.Errorf("the payment in a block is %s", page.text())
+		t.Errorf("the payment in a block is shown as accepted without confirmation: %s", page.text())
 	}
 }

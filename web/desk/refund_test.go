@@ -51,8 +51,8 @@ func TestRefund_saves_an_address_or_names_its_fault(t *testing.T) {
 			t.Errorf("the page has %d QR codes, want 1", n)
 		}
 		link := ready.find(`a[href^="bitcoin:"]`).AttrOr("href", "")
-		if link != "bitcoin:"+shopperAddress+"?amount=0.00099&label=Refund%201047" {
-			t.Errorf("the payment link is %q", link)
+		if want := "bitcoin:" + shopperAddress + "?amount=0.00099&label=Refund%201047"; link != want {
+			t.Errorf("the payment link is %q, want %q", link, want)
 		}
 		r := f.testSales.reload(inv).Refunds[0]
 		send := at + "/refund/" + r.ID + "/sent"
@@ -64,7 +64,7 @@ func TestRefund_saves_an_address_or_names_its_fault(t *testing.T) {
 		b.get(at).want(http.StatusOK, "Refund of 0.00099 BTC requested", "Refund of 0.00099 BTC prepared", "Refund of 0.00099 BTC sent")
 		b.get("/desk/shop/refunds?mode=test").want(http.StatusOK, "1047", "0.00099 BTC", "Sent")
 		if got := strings.Join(f.actions()[before:], ", "); got != "Tove: invoice.changed, Tove: invoice.changed" {
-			t.Errorf("the audit log has %q", got)
+			t.Errorf("the audit log has %q, want two changes by Tove", got)
 		}
 		b.send(send, append(form, "tx-"+r.ID, strings.Repeat("8f", 32))...).want(http.StatusConflict, "The invoice changed after you opened the page.")
 	})
@@ -91,7 +91,7 @@ func TestRefund_to_an_address_that_staff_enters(t *testing.T) {
 		}
 		answer := b.send("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", f.code("Maren"))...)
 		if answer.status != http.StatusTemporaryRedirect {
-			t.Fatalf("the confirmation answers %d: %s", answer.status, answer.text())
+			t.Fatalf("the confirmation answers %d, want 307: %s", answer.status, answer.text())
 		}
 		b.send(at, repeated...).wantRedirect(at + "?done=refund-ready")
 		b.get(at).want(http.StatusOK, "entered by Maren", "0.0005 BTC", "0.00049 BTC")
@@ -200,7 +200,7 @@ func TestRefund_by_two_accounts_at_once(t *testing.T) {
 		}
 		group.Wait()
 		if statuses[0]+statuses[1] != http.StatusSeeOther+http.StatusConflict || len(f.testSales.reload(inv).Refunds) != 1 {
-			t.Errorf("answers %v, %d refunds", statuses, len(f.testSales.reload(inv).Refunds))
+			t.Errorf("answers %v, %d refunds, want 303 and 409, and one refund", statuses, len(f.testSales.reload(inv).Refunds))
 		}
 	})
 }
@@ -275,7 +275,7 @@ func TestRefunds_are_listed_by_shop_and_state(t *testing.T) {
 		}
 		page := reader.get("/desk/shop/refunds?mode=test").want(http.StatusOK, "of shop", "0.001 BTC", "€80.00", "Requested", "By the shopper")
 		if at := page.find("tbody a").AttrOr("href", ""); strings.HasSuffix(at, "/refund") {
-			t.Errorf("the row leads a bookkeeper to %s", at)
+			t.Errorf("the row leads a bookkeeper to %s, want the page of the payment", at)
 		} else {
 			reader.get(at).want(http.StatusOK, "of shop")
 		}

@@ -43,7 +43,7 @@ func TestFirst_run_link_ends_with_the_new_account(t *testing.T) {
 	}
 	b.post("/desk/start/code", append(fields, "code", f.code("Maren"))...).wantRedirect("/desk/shop/setup")
 	if skip := b.get("/desk/shop/setup").find("main .end a").AttrOr("href", ""); skip != "/desk/shop?done=joined" {
-		t.Errorf("the link that skips the step leads to %q", skip)
+		t.Errorf("the link that skips the step leads to %q, want /desk/shop?done=joined", skip)
 	}
 	b.get("/desk/shop?done=joined").want(http.StatusOK, "Overview", "Your account is ready.")
 	b.get("/desk").wantRedirect("/desk/shop")

@@ -173,7 +173,7 @@ func TestWallets_of_a_demo(t *testing.T) {
 		}
 	}
 	if steps := textOf(owner.get("/desk/shop").find("main .todo")); strings.Contains(steps, "live") || !strings.Contains(steps, "Your own shop This is the demo") {
-		t.Errorf("the first steps are %q", steps)
+		t.Errorf("the first steps are %q, want none for live payments, and the step to an own shop", steps)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestKeys_of_a_demo(t *testing.T) {
 	} {
 		page := owner.get(path).want(http.StatusOK, "This is the demo, which accepts test payments only.")
 		if modes := textOf(page.find("#mode option")); modes != "Test" {
-			t.Errorf("%s offers the modes %q", path, modes)
+			t.Errorf("%s offers the modes %q, want Test", path, modes)
 		}
 		for _, mode := range []string{"live", ""} {
 			refused := owner.send(path, append(fields, "mode", mode)...).want(http.StatusConflict, "This is the demo, which accepts test payments only.")
@@ -201,7 +201,7 @@ func TestKeys_of_a_demo(t *testing.T) {
 	}
 	keys, err := f.merchants.Keys(t.Context(), shop)
 	if err != nil || len(keys) != 1 || keys[0].Mode != merchant.Test {
-		t.Errorf("the keys are %+v, error %v", keys, err)
+		t.Errorf("the keys are %+v, error %v, want one test key", keys, err)
 	}
 }
 

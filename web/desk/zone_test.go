@@ -122,7 +122,7 @@ func TestSetup_asks_for_name_and_time_zone(t *testing.T) {
 	const at = "/desk/shop/setup"
 	page := b.get(at).want(http.StatusOK, "Your shop", "Currency", "Time zone of the books")
 	if got := textOf(page.find("#currency option")); got != "EUR USD" || page.find("#currency option[selected]").Text() != "EUR" {
-		t.Errorf("the currencies are %q, with %q chosen", got, page.find("#currency option[selected]").Text())
+		t.Errorf("the currencies are %q, with %q chosen, want EUR USD, with EUR chosen", got, page.find("#currency option[selected]").Text())
 	}
 	if _, browser := page.find("#time_zone").Attr("data-zone"); !browser {
 		t.Error("the list does not begin with the zone of the browser")
@@ -134,7 +134,7 @@ func TestSetup_asks_for_name_and_time_zone(t *testing.T) {
 	page = b.send(at, "seen", "Atelier Nord", "name", "Atelier Süd", "currency", "CHF", "time_zone", "Europe/Berlin").
 		want(http.StatusUnprocessableEntity, "Currency must be EUR or USD; the setting CHEQUER_FIAT adds CHF")
 	if faults := page.find("#currency-error, #time_zone-error"); faults.Length() != 1 || faults.AttrOr("id", "") != "currency-error" || f.shopName() != "Atelier Nord" {
-		t.Errorf("%d faults, the first at %q; the shop is %q", faults.Length(), faults.AttrOr("id", ""), f.shopName())
+		t.Errorf("%d faults, the first at %q; the shop is %q; want one at currency-error, and Atelier Nord", faults.Length(), faults.AttrOr("id", ""), f.shopName())
 	}
 	b.send(at, "seen", "Atelier Nord", "name", "", "currency", "USD", "time_zone", "Europe/Berlin").want(http.StatusUnprocessableEntity, "must not be empty")
 	b.send(at, "seen", "Atelier", "name", "Atelier Süd", "currency", "USD", "time_zone", "Europe/Berlin").want(http.StatusConflict, "Atelier Nord")

@@ -459,7 +459,7 @@ func TestScan_reports_buried_transactions(t *testing.T) {
 	}
 }
 
-// A waiting transaction is firm only under complete coverage: the light client never has it.
+// A waiting transaction is firm only under complete coverage, which the light client never has.
 func TestScan_with_partial_coverage_shows_nothing_as_firm(t *testing.T) {
 	t.Parallel()
 	for _, partial := range []bool{false, true} {
@@ -467,7 +467,7 @@ func TestScan_with_partial_coverage_shows_nothing_as_firm(t *testing.T) {
 		s.partial, s.waiting = partial, []bitcoin.Tx{{ID: "tx", Spends: []string{"in:0"}, Outputs: []bitcoin.Output{{Script: "watched", Units: 1000}}}}
 		shown, err := bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), s, time.Now).Scan(t.Context(), chain.Cursor{}, chaintest.Watch{"watched": true})
 		if err != nil || len(shown.Transfers) != 1 || shown.Transfers[0].Firm == partial {
-			t.Errorf("partial %t: got %+v, error %v", partial, shown.Transfers, err)
+			t.Errorf("partial %t: got %+v, error %v, want one transfer with firm %t", partial, shown.Transfers, err, !partial)
 		}
 	}
 }

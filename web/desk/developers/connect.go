@@ -25,7 +25,7 @@ const (
 	connectPath      = "/connect"
 )
 
-// authorize leads from the address that plug-ins know to the page of the desk. It keeps only the known parameters.
+// authorize redirects from AuthorizePath to the page that chooses a shop. It keeps only the known parameters.
 func (v *page) authorize() error {
 	r, err := parsePluginRequest(v.Request().URL.RawQuery)
 	if err != nil {
@@ -34,7 +34,8 @@ func (v *page) authorize() error {
 	return v.Redirect(http.StatusSeeOther, v.Address(connectShopsPath)+"?"+r.query)
 }
 
-// chooseShop lists the shops of the account to which the plug-in can be connected. If there is only one, it leads there.
+// chooseShop lists the shops of the account to which the plug-in can be connected. If there is only one, it redirects to the
+// page that connects it.
 func (v *page) chooseShop() error {
 	r, err := parsePluginRequest(v.Request().URL.RawQuery)
 	if err != nil {
@@ -50,7 +51,7 @@ func (v *page) chooseShop() error {
 	return v.Show(http.StatusOK, desk.ConnectShopsPage(page))
 }
 
-// askToConnect shows what the plug-in asks for.
+// askToConnect shows the page that asks whether the plug-in may have a key.
 func (v *page) askToConnect() error {
 	r, err := parsePluginRequest(v.Request().URL.RawQuery)
 	if err != nil {
@@ -59,8 +60,8 @@ func (v *page) askToConnect() error {
 	return v.showConnect(http.StatusOK, r, "")
 }
 
-// showConnect shows the page that asks whether the plug-in may have a key. Its form has a number that allows one key, with
-// a proof of the request that the page shows.
+// showConnect shows the page that asks whether the plug-in may have a key. Its form has a random number, which creates one key
+// at most, and a seal of the number and the request.
 func (v *page) showConnect(status int, r pluginRequest, problem string) error {
 	mode, err := v.modeChoice(merchant.Live, nil)
 	if err != nil {
@@ -89,7 +90,7 @@ func (v *page) showConnect(status int, r pluginRequest, problem string) error {
 	return v.Show(status, desk.ConnectPage(page))
 }
 
-// consent returns the text that the form of the page proves: the shop, the request, and the number of the form.
+// consent returns the text that the seal in the form covers: the shop, the number of the form, and the request.
 func (v *page) consent(r pluginRequest, number string) string {
 	return "connect\n" + v.Shop.ID + "\n" + number + "\n" + r.query
 }
@@ -104,7 +105,7 @@ func (v *page) hasOtherShops() bool {
 	return false
 }
 
-// connectIntro returns the sentence that names the plug-in as it introduces itself.
+// connectIntro returns the sentence that a plug-in asks for a key, with the name that the plug-in gives itself.
 func (v *page) connectIntro(r pluginRequest) string {
 	if r.name == "" {
 		return v.Text("desk.connect.unnamed")
@@ -131,7 +132,7 @@ func (v *page) scopeTexts(scopes []merchant.Scope) (texts []string) {
 	return texts
 }
 
-// connect creates the key. The answer sends it to the shop or, if the plug-in named no address, shows it once.
+// connect creates the key. The answer sends it to the web shop or, if the request has no redirect, shows it once.
 func (v *page) connect() error {
 	r, err := parsePluginRequest(v.Request().URL.RawQuery)
 	if err != nil {
@@ -161,17 +162,17 @@ func (v *page) connect() error {
 	return v.sendKey(r, k, token)
 }
 
-// connectLabel returns the label of the key: the name of the plug-in as it introduces itself, or the host of the shop.
+// connectLabel returns the label of the key: the name that the plug-in gives itself or, without one, the host of the web shop.
 func (v *page) connectLabel(r pluginRequest) string {
 	name := r.name
 	if name == "" && r.redirect != nil {
 		name = r.redirect.Hostname()
 	}
-	letters := []rune(name)
-	return strings.TrimSpace(string(letters[:min(merchant.MaxLabel, len(letters))]))
+	runes := []rune(name)
+	return strings.TrimSpace(string(runes[:min(merchant.MaxLabel, len(runes))]))
 }
 
-// showToken shows a new key that no shop receives.
+// showToken shows a new key whose request has no redirect.
 func (v *page) showToken(k merchant.Key, token string) error {
 	return v.showSecret(desk.Secret{
 		Heading: v.Text("desk.key.created", "Name", visit.KeyName(k)), Intro: v.Text("desk.connect.copy"),
@@ -180,7 +181,8 @@ func (v *page) showToken(k merchant.Key, token string) error {
 	})
 }
 
-// sendKey shows the page that sends a new key to the shop. The user ID is that of the key: the plug-in acts for no account.
+// sendKey shows the page that sends a new key to the web shop. The field userId is the ID of the key, because a key belongs to
+// no account.
 func (v *page) sendKey(r pluginRequest, k merchant.Key, token string) error {
 	v.AllowFormTo(r.origin())
 	page := desk.Connected{

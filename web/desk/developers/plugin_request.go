@@ -13,10 +13,10 @@ import (
 
 // Bounds of the request of a plug-in.
 const (
-	maxPluginQuery  = 8 << 10 // bytes
-	maxPermissions  = 20
-	maxParameter    = 200 // characters of a parameter other than the address
-	maxShownRequest = 60  // characters of a refused value that the page shows
+	maxPluginQuery = 8 << 10 // bytes
+	maxPermissions = 20
+	maxParameter   = 200 // characters of a parameter other than the address
+	maxShownValue  = 60  // characters of a refused value that the page shows
 )
 
 // The parameters of the request of a plug-in. See internal/greenfield/CONTRACT.md, section 6.
@@ -34,11 +34,11 @@ var pluginParameters = []string{permissionsParameter, nameParameter, identifierP
 // pluginRequest is the request of a shop plug-in for a key.
 type pluginRequest struct {
 	query    string           // the parameters, in a fixed order
-	name     string           // name with which the plug-in introduces itself; "" if it has none
+	name     string           // name that the plug-in gives itself; "" if it has none
 	plugin   string           // name of a merchant.Plugin
-	scopes   []merchant.Scope // that were asked for, in that order
+	scopes   []merchant.Scope // requested scopes, in the order of the request
 	dropped  []string         // unknown permissions, which the key does not get
-	redirect *url.URL         // address of the shop that receives the key; nil if the key is shown
+	redirect *url.URL         // address of the web shop that receives the key; nil if the key is shown
 }
 
 // pluginFault is the reason why the request of a plug-in cannot be served.
@@ -84,7 +84,7 @@ func parsePluginRequest(query string) (r pluginRequest, err error) {
 	return r, r.parsePermissions(known[permissionsParameter], known.Get(strictParameter))
 }
 
-// parseApplication returns the name with which the plug-in introduces itself.
+// parseApplication checks the name and the identifier of the plug-in, and returns the name.
 func parseApplication(known url.Values) (string, error) {
 	for _, name := range []string{nameParameter, identifierParameter} {
 		if err := merchant.CheckLine(known.Get(name), maxParameter); err != nil {
@@ -94,7 +94,7 @@ func parseApplication(known url.Values) (string, error) {
 	return strings.TrimSpace(known.Get(nameParameter)), nil
 }
 
-// parseRedirect returns the address of the shop; nil for an empty text.
+// parseRedirect returns the address of the web shop; nil for an empty text.
 func parseRedirect(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
@@ -106,7 +106,8 @@ func parseRedirect(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// parsePermissions sets the scopes that the plug-in asks for. An unknown permission is an error, unless strict is false.
+// parsePermissions sets the requested scopes and the dropped permissions. An unknown permission is an error unless strict is
+// false.
 func (r *pluginRequest) parsePermissions(permissions []string, strict string) error {
 	isStrict := true
 	if strict != "" {
@@ -135,14 +136,14 @@ func (r *pluginRequest) parsePermissions(permissions []string, strict string) er
 	return nil
 }
 
-// shortened returns a text of another site as the page shows it: quoted, and at most maxShownRequest characters.
+// shortened returns a text of another site as the page shows it: quoted, and at most maxShownValue characters.
 func shortened(text string) string {
-	letters := []rune(text)
-	if len(letters) > maxShownRequest {
-		letters = append(letters[:maxShownRequest], '…')
+	runes := []rune(text)
+	if len(runes) > maxShownValue {
+		runes = append(runes[:maxShownValue], '…')
 	}
-	return strconv.Quote(string(letters))
+	return strconv.Quote(string(runes))
 }
 
-// origin returns the origin of the address of the shop.
+// origin returns the origin of the redirect address.
 func (r pluginRequest) origin() string { return r.redirect.Scheme + "://" + r.redirect.Host }

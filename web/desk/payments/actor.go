@@ -8,8 +8,8 @@ import (
 	"chequer/web/desk/visit"
 )
 
-// keyName returns the name of the API key of the shop with an ID; "" if there is none. The keys are read once for a page.
-// If they cannot be read, every name is "".
+// keyName returns the name of the shop's API key with an ID, or "" if there is none. The keys are read once per page. If they
+// cannot be read, every name is "".
 func (v *page) keyName(id string) string {
 	if v.keyNames == nil {
 		v.keyNames = map[string]string{}
@@ -36,28 +36,22 @@ func (v *page) actorName(actor string) string {
 	return actor
 }
 
-// originNames are the keys of the names of origins.
-var originNames = map[invoice.OriginKind]string{
-	invoice.FromAPI: "desk.origin.api", invoice.FromStorefront: "desk.origin.storefront", invoice.FromProduct: "desk.origin.product",
-	invoice.FromLink: "desk.origin.link", invoice.FromSignedLink: "desk.origin.signed", invoice.FromTerminal: "desk.origin.terminal",
-}
-
 // originName returns the source of an invoice as pages show it: its kind, with the slug of a product or a link, the name of a
 // terminal or the name of an API key; "" for an unknown source.
 func (v *page) originName(o invoice.Origin) string {
-	kind, known := originNames[o.Kind]
-	if !known {
+	kind := v.OriginName(o.Kind)
+	if kind == "" {
 		return ""
 	}
 	name := o.ID
 	switch {
-	case o.ID == "": // every source of the kind
+	case o.ID == "": // all sources of the kind
 	case o.Kind == invoice.FromAPI, o.Kind == invoice.FromSignedLink:
 		name = cmp.Or(v.keyName(o.ID), o.ID)
 	case o.Kind == invoice.FromTerminal:
 		name = v.terminalName(o.ID)
 	}
-	return strings.TrimSpace(v.Text(kind) + " " + name)
+	return strings.TrimSpace(kind + " " + name)
 }
 
 // terminalName returns the name of a terminal of the shop, or its ID if it was removed or cannot be read.

@@ -8,8 +8,8 @@ import (
 	"chequer/web/desk/visit"
 )
 
-// currencyChoice returns the list of the currencies in which the server accepts prices. A chosen currency in which it
-// accepts none any more is the last one.
+// currencyChoice returns the list of the currencies in which the server accepts prices. A chosen currency in which it no
+// longer accepts prices is the last option.
 func currencyChoice(v *visit.Visit, chosen string) desk.Choice {
 	c := desk.Choice{Name: string(merchant.SettingCurrency), Label: v.Text("desk.shop.currency"), Hint: v.Text("desk.shop.currency.hint")}
 	codes := v.PaymentSettings.Prices.Codes()

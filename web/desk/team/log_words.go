@@ -2,12 +2,12 @@ package team
 
 import "strings"
 
-// logNouns are the keys of the names of the objects of actions that pages name otherwise than the audit log.
+// logNouns are the keys of the names of objects that have another name on pages than in the audit log.
 var logNouns = map[string]string{
 	"case": "desk.log.case", "desk": "desk.log.desk", "endpoint": "desk.log.endpoint", "key": "desk.log.key", "link": "desk.log.link", "sign_in": "desk.log.signin",
 }
 
-// logActions are the keys of the texts of actions whose words would not tell what was done.
+// logActions are the keys of the texts of actions whose words in the audit log are not clear on a page.
 var logActions = map[string]string{
 	"account.invited": "desk.log.account.invited", "account.invitation_withdrawn": "desk.log.account.withdrawn", "account.passkey_added": "desk.log.account.passkey.added",
 	"account.passkey_removed": "desk.log.account.passkey.removed", "account.passkey_renamed": "desk.log.account.passkey.renamed",

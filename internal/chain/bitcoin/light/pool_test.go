@@ -177,7 +177,8 @@ func TestPool_forgets_after_14_days_without_an_announcement(t *testing.T) {
 	}
 }
 
-// The store has the last announcement of a transaction to an hour, also if it is announced more often.
+// The store has the time of a transaction's last announcement with an error of at most an hour, also if announcements are more
+// frequent.
 func TestPool_saves_frequent_announcements(t *testing.T) {
 	t.Parallel()
 	p := light.NewPool(t, 1)

@@ -12,8 +12,8 @@ import (
 // them. They are empty in btcd.
 type feeRates struct{ MempoolMinFee, MinRelayTxFee json.Number }
 
-// least returns the larger of the rates in the smallest units per 1000 virtual bytes, 0 if the node reports none. It
-// returns false if a rate is malformed.
+// least returns the larger rate in the smallest units per 1000 virtual bytes, or 0 if the node reports none. ok is false if a
+// rate is malformed.
 func (r feeRates) least() (units int64, ok bool) {
 	for _, text := range []json.Number{r.MempoolMinFee, r.MinRelayTxFee} {
 		if text == "" {
@@ -36,7 +36,8 @@ type poolEntry struct {
 	Fees  struct{ Base json.Number }
 }
 
-// fee is the fee of a transaction; size is in virtual bytes, 0 if the fee is not known.
+// fee is the fee of a transaction in the smallest units, and the transaction's size in virtual bytes. The size is 0 if the fee is
+// not known.
 type fee struct{ units, size int64 }
 
 // fee returns the fee of the entry.
@@ -48,14 +49,13 @@ func (p poolEntry) fee() fee {
 	return fee{units, p.VSize}
 }
 
-// isAtLeast reports whether a fee has at least a rate, in the smallest units per 1000 virtual bytes. It returns true for a fee
-// that is not known.
+// isAtLeast reports whether the fee rate is at least rate, in the smallest units per 1000 virtual bytes, or the fee is not known.
 func (f fee) isAtLeast(rate int64) bool {
 	paid := new(big.Int).Mul(big.NewInt(f.units), big.NewInt(1000))
 	return f.size == 0 || paid.Cmp(new(big.Int).Mul(big.NewInt(rate), big.NewInt(f.size))) >= 0
 }
 
-// firm returns the IDs of the transactions to destinations that are firm; see chain.Transfer.
+// firm returns the IDs of the firm transactions that pay destinations; see chain.Transfer.
 func (m *mempool) firm(rates feeRates) map[string]bool {
 	least, ok := rates.least()
 	if !ok {
@@ -71,7 +71,7 @@ func (m *mempool) firm(rates feeRates) map[string]bool {
 }
 
 // hasUnconfirmedInput reports whether one of the outpoints is an output of a transaction in the mempool. If that transaction is
-// replaced, all payments that spend from it are gone.
+// replaced, all transactions that spend from it become invalid.
 func (m *mempool) hasUnconfirmedInput(outpoints []string) bool {
 	for _, o := range outpoints {
 		tx, _, _ := strings.Cut(o, ":")

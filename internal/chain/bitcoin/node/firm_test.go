@@ -14,7 +14,7 @@ import (
 	"chequer/internal/chain/chaintest"
 )
 
-// fees returns the answers of a node with fees in satoshi for transactions of 200 virtual bytes, and with least fee rates.
+// fees sets the answers of the node: the fee in satoshi of every transaction, of 200 virtual bytes, and the least fee rates.
 func (f *fake) fees(base int64, mempoolMin, relayMin string) {
 	f.set(func() {
 		f.answers["getmempoolentry"] = result(map[string]any{
@@ -24,8 +24,8 @@ func (f *fake) fees(base int64, mempoolMin, relayMin string) {
 	})
 }
 
-// A waiting transaction is firm if all its inputs are confirmed, it does not signal that it can be replaced, and it pays
-// the least fee rate that the node reports, in a complete listing.
+// A waiting transaction is firm in a complete listing if all its inputs are confirmed, it does not signal replaceability, and it
+// pays the least fee rate that the node reports.
 func TestWaiting_firm(t *testing.T) {
 	t.Parallel()
 	watch := chaintest.Watch{destination(1): true}
@@ -50,10 +50,10 @@ func TestWaiting_firm(t *testing.T) {
 			parent := f.mempool[0].TxHash()
 			tx.TxIn[0].PreviousOutPoint = *wire.NewOutPoint(&parent, 0)
 		}, false, false},
-		"at the least fee rate":           {func(f *fake) { f.fees(200, "0.00001000", "0.00000100") }, nil, false, true},
-		"below the least rate of relay":   {func(f *fake) { f.fees(199, "0", "0.00001000") }, nil, false, false},
-		"below the least rate, 1e-05":     {func(f *fake) { f.fees(199, "1e-05", "0.00000100") }, nil, false, false},
-		"with a least rate that is wrong": {func(f *fake) { f.fees(5000, "0.000000015", "0.00000100") }, nil, false, false},
+		"at the least fee rate":         {func(f *fake) { f.fees(200, "0.00001000", "0.00000100") }, nil, false, true},
+		"below the least rate of relay": {func(f *fake) { f.fees(199, "0", "0.00001000") }, nil, false, false},
+		"below the least rate, 1e-05":   {func(f *fake) { f.fees(199, "1e-05", "0.00000100") }, nil, false, false},
+		"with a malformed least rate":   {func(f *fake) { f.fees(5000, "0.000000015", "0.00000100") }, nil, false, false},
 		"while the mempool is loading": {func(f *fake) {
 			f.set(func() { f.answers["getmempoolinfo"] = result(map[string]any{"loaded": false}) })
 		}, nil, false, false},
@@ -62,7 +62,7 @@ func TestWaiting_firm(t *testing.T) {
 			t.Parallel()
 			f := newFake(t, 1)
 			n := f.source(func(c *node.Config) { c.BlocksAsJSON = tt.json })
-			f.send(destination(9), 5000) // to an address of another person
+			f.send(destination(9), 5000) // to an address that is not watched
 			if tt.prepare != nil {
 				tt.prepare(f)
 			}
@@ -83,13 +83,13 @@ func TestWaiting_firm(t *testing.T) {
 			w := mustWait(t, n, watch) // complete from the second listing on
 			wantIDs(t, w, id)
 			if w.Firm[id] != tt.want || len(w.Firm) > 1 {
-				t.Errorf("firm: %v, want %t for %s", w.Firm, tt.want, id)
+				t.Errorf("firm transactions: %v, want %t for %s", w.Firm, tt.want, id)
 			}
 		})
 	}
 }
 
-// inJSON is getrawtransaction with JSON, as the node answers for Litecoin.
+// inJSON answers getrawtransaction with JSON, as the source reads it for Litecoin.
 func (f *fake) inJSON(params []json.RawMessage) (any, int, string) {
 	for _, tx := range f.mempool {
 		if fmt.Sprintf("%q", tx.TxHash()) != string(params[0]) {
@@ -107,7 +107,8 @@ func (f *fake) inJSON(params []json.RawMessage) (any, int, string) {
 	return nil, -5, "No such mempool transaction"
 }
 
-// A scan shows a transfer as firm when the transaction that it spends from is in a block, and no transfer in a block as firm.
+// A scan shows a transfer as firm once the transaction that it spends from is in a block. A transfer in a block is not shown as
+// firm.
 func TestScan_firm_after_the_input_is_confirmed(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 2)
@@ -115,7 +116,7 @@ func TestScan_firm_after_the_input_is_confirmed(t *testing.T) {
 	n := f.source()
 	network := bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), n, f.clock.Now)
 	if !network.Health().Mempool {
-		t.Error("a node does not report its mempool")
+		t.Error("the health of a node does not report that it sees the mempool")
 	}
 	var parent, child *wire.MsgTx
 	f.set(func() {
