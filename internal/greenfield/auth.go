@@ -98,11 +98,14 @@ func Permissions(k merchant.Key) []string {
 	list := []string{}
 	for _, scope := range k.Scopes {
 		if scope != merchant.ScopeSettleInvoices {
-			list = append(list, permissionPrefix+string(scope)+":"+k.StoreID())
+			list = append(list, Permission(scope)+":"+k.StoreID())
 		}
 	}
 	return list
 }
+
+// Permission returns the permission that a plug-in asks for to get a scope, such as "btcpay.store.cancreateinvoice".
+func Permission(scope merchant.Scope) string { return permissionPrefix + string(scope) }
 
 // ParsePermission returns the scope of a permission that a plug-in asks for, such as "btcpay.store.cancreateinvoice". known
 // is false for any other permission, and for the scope of this program.

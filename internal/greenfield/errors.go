@@ -44,7 +44,7 @@ var (
 
 // missingPermission returns the refusal of a key without a scope, or of another store.
 func missingPermission(scope merchant.Scope) *refusal {
-	permission := permissionPrefix + string(scope)
+	permission := Permission(scope)
 	return &refusal{status: http.StatusForbidden, Code: "missing-permission", Message: "The API key lacks the permission " + permission + " for this store", Permission: permission}
 }
 

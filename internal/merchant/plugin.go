@@ -34,6 +34,7 @@ var PluginScopes = []Scope{
 // Plugin is a kind of shop plug-in made for BTCPay Server.
 type Plugin struct {
 	Name   string
+	Title  string  // name of the product; empty for other plug-ins
 	Scopes []Scope // the scopes that the plug-in needs
 }
 
@@ -43,17 +44,17 @@ func (p Plugin) AcceptsPastedKey() bool { return p.Name != "prestashop" }
 
 // Plugins are the known plug-ins. The last one has the scopes that serve any other plug-in.
 var Plugins = []Plugin{
-	{"woocommerce", []Scope{ScopeViewInvoices, ScopeCreateInvoice, ScopeViewStore, ScopeModifyInvoices, ScopeModifyWebhooks, ScopeOfferRefund}},
-	{"prestashop", []Scope{ScopeModifyStore, ScopeModifyWebhooks, ScopeViewStore, ScopeCreateInvoice, ScopeViewInvoices, ScopeModifyInvoices}},
-	{"magento", []Scope{ScopeViewInvoices, ScopeCreateInvoice, ScopeModifyWebhooks, ScopeViewStore, ScopeModifyInvoices}},
-	{"shopware", []Scope{ScopeCreateInvoice, ScopeViewInvoices, ScopeModifyWebhooks, ScopeViewStore}},
-	{"opencart", []Scope{ScopeCreateInvoice, ScopeViewInvoices, ScopeModifyWebhooks, ScopeViewStore}},
-	{"givewp", []Scope{ScopeCreateInvoice, ScopeViewInvoices, ScopeModifyWebhooks, ScopeViewStore}},
-	{"virtuemart", []Scope{ScopeCreateInvoice, ScopeViewInvoices, ScopeModifyWebhooks, ScopeViewStore}},
-	{"xenforo", []Scope{ScopeCreateInvoice, ScopeViewInvoices, ScopeModifyWebhooks, ScopeViewStore}},
-	{"wix", []Scope{ScopeCreateInvoice, ScopeViewInvoices, ScopeModifyWebhooks, ScopeViewStore, ScopeOfferRefund}},
-	{"medusa", []Scope{ScopeCreateInvoice, ScopeViewInvoices, ScopeModifyInvoices, ScopeModifyWebhooks, ScopeViewStore, ScopeOfferRefund}},
-	{"other", []Scope{
+	{"woocommerce", "WooCommerce", []Scope{ScopeViewInvoices, ScopeCreateInvoice, ScopeViewStore, ScopeModifyInvoices, ScopeModifyWebhooks, ScopeOfferRefund}},
+	{"prestashop", "PrestaShop", []Scope{ScopeModifyStore, ScopeModifyWebhooks, ScopeViewStore, ScopeCreateInvoice, ScopeViewInvoices, ScopeModifyInvoices}},
+	{"magento", "Magento", []Scope{ScopeViewInvoices, ScopeCreateInvoice, ScopeModifyWebhooks, ScopeViewStore, ScopeModifyInvoices}},
+	{"shopware", "Shopware", []Scope{ScopeCreateInvoice, ScopeViewInvoices, ScopeModifyWebhooks, ScopeViewStore}},
+	{"opencart", "OpenCart", []Scope{ScopeCreateInvoice, ScopeViewInvoices, ScopeModifyWebhooks, ScopeViewStore}},
+	{"givewp", "GiveWP", []Scope{ScopeCreateInvoice, ScopeViewInvoices, ScopeModifyWebhooks, ScopeViewStore}},
+	{"virtuemart", "VirtueMart", []Scope{ScopeCreateInvoice, ScopeViewInvoices, ScopeModifyWebhooks, ScopeViewStore}},
+	{"xenforo", "XenForo", []Scope{ScopeCreateInvoice, ScopeViewInvoices, ScopeModifyWebhooks, ScopeViewStore}},
+	{"wix", "Wix", []Scope{ScopeCreateInvoice, ScopeViewInvoices, ScopeModifyWebhooks, ScopeViewStore, ScopeOfferRefund}},
+	{"medusa", "Medusa", []Scope{ScopeCreateInvoice, ScopeViewInvoices, ScopeModifyInvoices, ScopeModifyWebhooks, ScopeViewStore, ScopeOfferRefund}},
+	{"other", "", []Scope{
 		ScopeViewInvoices, ScopeCreateInvoice, ScopeModifyInvoices, ScopeViewStore, ScopeModifyStore, ScopeModifyWebhooks, ScopeOfferRefund,
 	}},
 }

@@ -12,6 +12,8 @@ type Keys struct {
 	Mode   Choice
 	Scopes Checks
 	Manual views.Link // describes how a plug-in is connected
+	// Plugins lead to the pages that create a key for a plug-in without a button of its own.
+	Plugins []views.Link
 }
 
 // KeyRow is a key in the list.

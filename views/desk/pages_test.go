@@ -174,7 +174,7 @@ func pages() map[string]templ.Component {
 		}),
 		"keys": desk.KeysPage(desk.Keys{
 			Frame: f, Tabs: []desk.Tab{{Text: "API keys", URL: "/desk/m/keys", Current: true}}, Rows: []desk.KeyRow{keyRow(), {Name: evil, URL: "/desk/m/keys/l", Key: "l", Revoked: true}},
-			Action: "/desk/m/keys", Label: field("label"), Mode: choice, Scopes: boxes("scope"), Manual: back,
+			Action: "/desk/m/keys", Label: field("label"), Mode: choice, Scopes: boxes("scope"), Manual: back, Plugins: []views.Link{back},
 		}),
 		"key": desk.KeyPage(desk.Key{
 			Frame: f, Back: back, Problem: evil, Row: keyRow(), Facts: []desk.Fact{{Name: "Last used", Value: evil}}, Revoke: "/desk/m/keys/k/revoke", Ask: evil,

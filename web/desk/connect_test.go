@@ -385,3 +385,29 @@ func TestConnect_of_a_demo_offers_test_mode_only(t *testing.T) {
 		t.Errorf("got %+v, want one test key", got)
 	}
 }
+
+// The page of the keys leads to a page that creates the key of each plug-in into which the merchant enters it.
+func TestConnect_plugins_without_a_button(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	owner := f.owner()
+	links := owner.get("/desk/shop/keys").want(http.StatusOK, "If it has no such button").find(`main a[href^="/desk/shop/connect?"]`)
+	pasting := slices.DeleteFunc(slices.Clone(merchant.Plugins), func(p merchant.Plugin) bool { return !p.PastesKey() })
+	if links.Length() != len(pasting) {
+		t.Fatalf("%d links, want one for each of %d plug-ins", links.Length(), len(pasting))
+	}
+	for i, plugin := range pasting {
+		address := links.Eq(i).AttrOr("href", "")
+		p := owner.get(address).want(http.StatusOK, "the key is shown to you once")
+		owner.post(p.find("#connect").AttrOr("action", ""), append(p.inputs("#connect"), "mode", "test")...).want(http.StatusOK, "test-"+shop)
+		keys := f.keys(shop)
+		made := slices.IndexFunc(keys, func(k merchant.Key) bool { return k.Plugin == plugin.Name })
+		if made < 0 {
+			t.Errorf("%s: %q created no key of the plug-in", plugin.Name, address)
+			continue
+		}
+		if got := slices.Sorted(slices.Values(keys[made].Scopes)); !slices.Equal(got, slices.Sorted(slices.Values(plugin.Scopes))) {
+			t.Errorf("%s: scopes %v, want %v", plugin.Name, got, plugin.Scopes)
+		}
+	}
+}

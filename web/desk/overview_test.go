@@ -154,3 +154,31 @@ func TestOverview_is_not_for_sellers(t *testing.T) {
 	f.owner()
 	f.as("Jonas", account.Seller).get("/desk/shop").wantRedirect("/desk/shop/own")
 }
+
+// In the live mode of a demo, what a merchant creates cannot be paid, so the pages lead to test mode.
+func TestMode_of_a_demo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	owner := f.owner()
+	const note = "This is the demo, which accepts test payments only."
+	paths := []string{"", "/attention", "/payments", "/refunds", "/products", "/products/new", "/links", "/links/new", "/terminals", "/reports"}
+	for _, path := range paths {
+		if text := textOf(owner.get("/desk/shop" + path).find(".note")); strings.Contains(text, note) {
+			t.Errorf("%s of a shop that is no demo: %q", path, text)
+		}
+	}
+	f.demo = true
+	for _, path := range paths {
+		link := owner.get("/desk/shop"+path).want(http.StatusOK, note).find(".note a")
+		address, _ := link.Attr("href")
+		if !strings.HasPrefix(address, "/desk/shop"+path+"?") || !strings.Contains(address, "mode=test") {
+			t.Errorf("%s: the note leads to %q", path, address)
+		}
+		if text := textOf(owner.get(address).find(".note")); strings.Contains(text, note) {
+			t.Errorf("%s in test mode: %q", path, text)
+		}
+	}
+	if start := owner.get("/desk/shop").find(`.todo a[href="/desk/shop/products?mode=test"]`); textOf(start) == "" {
+		t.Error("the first steps do not lead to the products in test mode")
+	}
+}

@@ -67,6 +67,9 @@ func decisionNotes(r api.Resource, n views.Note) []views.Note {
 func refundNotes(r api.Resource, s pageContext) (notes []views.Note) {
 	for _, f := range r.Refunds {
 		id, known := refundNoteIDs[f.State]
+		if waitsForAddress(f) {
+			id, known = refundNoteIDs["ready"], true
+		}
 		if !known {
 			continue
 		}

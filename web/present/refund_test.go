@@ -88,7 +88,7 @@ func TestRefund_decisions_are_stated(t *testing.T) {
 		{"sent", refund("sent", "bc1q"), "Atelier Nord states that it has sent a refund of 0.0001 BTC.", false, false},
 		{"declined", refund("declined", "bc1q"), "Atelier Nord has declined the refund. If you have questions, ask the shop.", false, false},
 		{"cancelled", refund("cancelled", "bc1q"), "", true, false},
-		{"without an address", refund("asked", ""), "", true, true},
+		{"without an address", refund("asked", ""), "Atelier Nord has prepared a refund of 0.0001 BTC.", true, true},
 		{"sent before more was paid", undecided(refund("sent", "bc1q")), "Atelier Nord states that it has sent a refund of 0.0001 BTC.", true, false},
 		{"declined before more was paid", undecided(refund("declined", "bc1q")), "Atelier Nord has declined the refund. If you have questions, ask the shop.", true, false},
 		{"sent and asked again", undecided(refund("sent", "bc1q"), refund("asked", "bc1q")), "Atelier Nord states that it has sent a refund of 0.0001 BTC.", true, false},

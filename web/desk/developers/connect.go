@@ -105,6 +105,24 @@ func (v *page) hasOtherShops() bool {
 	return false
 }
 
+// pluginLinks returns the links to the pages that create a key for a plug-in, which the merchant enters in the plug-in.
+func (v *page) pluginLinks() (links []views.Link) {
+	for _, p := range merchant.Plugins {
+		if !p.AcceptsPastedKey() {
+			continue
+		}
+		q := url.Values{}
+		for _, s := range p.Scopes {
+			q.Add(permissionsParameter, greenfield.Permission(s))
+		}
+		if p.Title != "" {
+			q.Set(nameParameter, p.Title)
+		}
+		links = append(links, views.Link{Text: cmp.Or(p.Title, v.Text("desk.keys.plugins.other")), URL: v.Below(connectPath) + "?" + q.Encode()})
+	}
+	return links
+}
+
 // connectIntro returns the sentence that a plug-in asks for a key, with the name that the plug-in gives itself.
 func (v *page) connectIntro(r pluginRequest) string {
 	if r.name == "" {

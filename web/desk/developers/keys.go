@@ -38,7 +38,7 @@ func (v *page) showKeys(status int, form keyForm, problem error) error {
 	page := desk.Keys{
 		Frame: f, Tabs: v.tabs(visit.KeysPath), Action: v.Below(visit.KeysPath), Scopes: v.scopeChecks(form.scopes, problem),
 		Label:  v.TextField("label", "desk.key.label", "desk.key.label.hint", form.label),
-		Manual: views.Link{Text: v.Text("desk.keys.plugins.link"), URL: v.Address("/docs/plugins")},
+		Manual: views.Link{Text: v.Text("desk.keys.plugins.link"), URL: v.Address("/docs/plugins")}, Plugins: v.pluginLinks(),
 	}
 	if page.Mode, err = v.modeChoice(form.mode, problem); err != nil {
 		return err

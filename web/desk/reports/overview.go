@@ -80,7 +80,9 @@ func (v *page) newOverview(mode invoice.Mode) (page desk.Overview, days int, err
 		}
 		return v.Below("?" + q.Encode())
 	}
-	page.Test, page.LiveURL, page.TestURL = mode == invoice.Test, address(invoice.Live, chosen.name), address(invoice.Test, chosen.name)
+	if err = v.AddModes(&page.Frame, mode == invoice.Test, address(invoice.Live, chosen.name), address(invoice.Test, chosen.name)); err != nil {
+		return page, 0, err
+	}
 	for _, i := range []int{1, 0, 2} { // the shortest period first
 		s := overviewPeriods[i]
 		page.Periods = append(page.Periods, desk.Tab{Text: v.Text(s.text), URL: address(mode, s.name), Current: s.name == chosen.name})

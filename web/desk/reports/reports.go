@@ -48,7 +48,10 @@ func (v *page) showReports(status int) error {
 // newReports returns the page of a query without its report.
 func (v *page) newReports(q query) (desk.Reports, error) {
 	f, err := v.Frame(v.Text("desk.reports"), visit.ReportsPath)
-	f.Test, f.LiveURL, f.TestURL = q.mode == invoice.Test, v.reportAddress(q, invoice.Live), v.reportAddress(q, invoice.Test)
+	if err != nil {
+		return desk.Reports{}, err
+	}
+	err = v.AddModes(&f, q.mode == invoice.Test, v.reportAddress(q, invoice.Live), v.reportAddress(q, invoice.Test))
 	return desk.Reports{Frame: f, Action: v.Below(visit.ReportsPath), Kept: q.hidden("mode"), Filters: v.filters(q), Days: v.days(q)}, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"chequer/internal/money"
 	"chequer/views"
 	"chequer/views/desk"
+	"chequer/web/desk/visit"
 )
 
 // addSteps replaces the totals of the live mode by the first steps if the shop has no paid live invoice and the
@@ -57,6 +58,7 @@ func (v *page) steps(ctx context.Context) ([]desk.FirstStep, error) {
 	}
 	hint := v.methodHint(ctx, wallets)
 	testStep := v.step("desk.steps.test", "desk.steps.test.hint", test.Statuses[invoice.Paid] > 0)
+	testStep.Link = views.Link{Text: v.Text("desk.steps.test.start"), URL: v.BelowIn(visit.SellPath, true)}
 	if test.Total() > 0 {
 		testStep.Link = views.Link{Text: v.Text("desk.mode.enter"), URL: v.BelowIn("/payments", true)}
 	}

@@ -24,6 +24,16 @@ func (v *Visit) BelowIn(path string, test bool) string {
 // side bar, and path the path of the page itself.
 func (v *Visit) FrameIn(title, place, path string, test bool) (desk.Frame, error) {
 	f, err := v.Frame(title, place)
-	f.Test, f.LiveURL, f.TestURL = test, v.BelowIn(path, false), v.BelowIn(path, true)
-	return f, err
+	if err != nil {
+		return f, err
+	}
+	return f, v.AddModes(&f, test, v.BelowIn(path, false), v.BelowIn(path, true))
+}
+
+// AddModes adds to a frame the choice between live and test mode, with the address of the page in each. In the live mode
+// of a demo the page states that there are test payments only.
+func (v *Visit) AddModes(f *desk.Frame, test bool, liveURL, testURL string) (err error) {
+	f.Test, f.LiveURL, f.TestURL = test, liveURL, testURL
+	f.Demo, err = v.IsDemo(v.Request().Context())
+	return err
 }
