@@ -3,8 +3,8 @@ package merchant
 import (
 	"cmp"
 	"context"
-	"iter"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 )
