@@ -10,6 +10,7 @@ import (
 
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
+	"chequer/internal/money"
 	"chequer/web"
 )
 
@@ -47,6 +48,7 @@ func TestPageSettings_keep_the_last_values_during_a_fault(t *testing.T) {
 	s := &shopStorage{shop: merchant.Merchant{ID: "shop"}}
 	settings := merchant.NewSettings(merchant.SettingsConfig{
 		Storage: s, Merchants: merchant.NewService(s, func() time.Time { return now }, nil), CheckLanguages: func([]string) error { return nil },
+		Prices: merchant.NewPrices([]money.Currency{{Code: "CHF", Decimals: 2}}, "1000"),
 	})
 	var log strings.Builder
 	p := newPageSettings(settings, "shop", "en", web.ShopSettings{Languages: locale.All()}, func() time.Time { return now }, slog.New(slog.NewTextHandler(&log, nil)))
@@ -91,6 +93,7 @@ func TestPageSettings_of_each_shop(t *testing.T) {
 	s := &shopStorage{shop: merchant.Merchant{ID: "shop", Choices: merchant.Choices{merchant.SettingLanguages: "de en"}}}
 	settings := merchant.NewSettings(merchant.SettingsConfig{
 		Storage: s, Merchants: merchant.NewService(s, func() time.Time { return now }, nil), CheckLanguages: func([]string) error { return nil },
+		Prices: merchant.NewPrices([]money.Currency{{Code: "CHF", Decimals: 2}}, "1000"),
 	})
 	p := newPageSettings(settings, "shop", "en", web.ShopSettings{Languages: locale.All()}, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 	check := func(name string) {

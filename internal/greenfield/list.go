@@ -32,7 +32,7 @@ type selection struct {
 	filter     invoice.Filter
 	orderIDs   []string // nil: all
 	statuses   []string // empty: all
-	id         string   // of the only invoice; "": all
+	id         string   // of the only invoice, or the order ID of the invoices if it is that of none; "": all
 	skip, take int
 }
 
@@ -68,12 +68,19 @@ func (s *server) parseSelection(k merchant.Key, query url.Values) (p selection, 
 	case text == "":
 	case len(text) == invoiceIDLength && idPattern.MatchString(text):
 		p.id = text
-	case p.orderIDs == nil || slices.Contains(p.orderIDs, text):
-		p.orderIDs = []string{text}
 	default:
-		p.orderIDs = []string{}
+		p.searchOrder(text)
 	}
 	return p, nil
+}
+
+// searchOrder selects the invoices with an order ID.
+func (p *selection) searchOrder(id string) {
+	if p.orderIDs == nil || slices.Contains(p.orderIDs, id) {
+		p.orderIDs = []string{id}
+	} else {
+		p.orderIDs = []string{}
+	}
 }
 
 // invoiceIDLength is the length of the identifier of an invoice, which a search may contain.
@@ -134,6 +141,9 @@ func (s *server) listInvoices(c echo.Context, k merchant.Key) error {
 	list := [][]byte{}
 	for _, id := range ids {
 		inv, err := s.Invoices.Invoice(ctx, id)
+		if errors.Is(err, invoice.ErrNotFound) { // it was removed from the books meanwhile
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -150,15 +160,17 @@ func (s *server) listInvoices(c echo.Context, k merchant.Key) error {
 func (s *server) selected(ctx context.Context, p selection) (found []invoice.Summary, err error) {
 	if p.id != "" {
 		inv, err := s.Invoices.Invoice(ctx, p.id)
-		isOther := err == nil && (!p.filter.Selects(inv) || p.orderIDs != nil && !slices.Contains(p.orderIDs, inv.Terms.OrderID))
-		if errors.Is(err, invoice.ErrNotFound) || isOther {
-			return nil, nil
-		}
-		if err != nil {
+		switch {
+		case errors.Is(err, invoice.ErrNotFound):
+			p.searchOrder(p.id)
+		case err != nil:
 			return nil, err
+		case !p.filter.Selects(inv) || p.orderIDs != nil && !slices.Contains(p.orderIDs, inv.Terms.OrderID):
+			return nil, nil
+		default:
+			found, err = s.keep(ctx, []invoice.Summary{inv.Summary()}, p)
+			return found[:min(len(found), p.skip+p.take)], err
 		}
-		found, err = s.keep(ctx, []invoice.Summary{inv.Summary()}, p)
-		return found[:min(len(found), p.skip+p.take)], err
 	}
 	left := maxRead
 	for _, f := range p.filters() {

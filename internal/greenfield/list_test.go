@@ -106,3 +106,44 @@ func TestListInvoices_refuses_too_long_a_search(t *testing.T) {
 		t.Errorf("answer %d: %s, want 422: %s", got.status, fmt.Sprintf("%.200s", got.body), want)
 	}
 }
+
+// A search for a text that looks like the identifier of an invoice, and is none, finds the invoices with this order ID.
+func TestListInvoices_finds_order_IDs_that_look_like_identifiers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, storageFile(t))
+	const orderID = "0190f3a2b4c85d6e97f8a1b2c3d4e5f6"
+	wanted := f.create(`{"amount":"5","currency":"EUR","metadata":{"orderId":"` + orderID + `"}}`).ID
+	f.create(order)
+	for query, want := range map[string]int{"": 1, "&orderId=" + orderID: 1, "&orderId=other": 0, "&status=Settled": 0} {
+		got := call[[]view](f, "GET", f.store("/invoices?textSearch="+orderID+query), "")
+		if len(got) != want || want == 1 && got[0].ID != wanted {
+			t.Errorf("textSearch%s: got %d invoices, want %d", query, len(got), want)
+		}
+	}
+}
+
+// withoutInvoice is storage from which an invoice is removed after it was listed.
+type withoutInvoice struct {
+	invoice.Storage
+	removed string
+}
+
+// Invoice implements invoice.Storage.
+func (w withoutInvoice) Invoice(ctx context.Context, id string) (*invoice.Invoice, error) {
+	if id == w.removed {
+		return nil, invoice.ErrNotFound
+	}
+	return w.Storage.Invoice(ctx, id)
+}
+
+// An invoice that is removed from the books while a list is read is left out.
+func TestListInvoices_leaves_out_an_invoice_that_is_removed_meanwhile(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, storageFile(t))
+	wanted, removed := f.create(order).ID, f.create(order).ID
+	f.config.Invoices = f.newInvoices(withoutInvoice{f.storage, removed})
+	f.handler = greenfield.New(f.config)
+	if got := call[[]view](f, "GET", f.store("/invoices"), ""); len(got) != 1 || got[0].ID != wanted {
+		t.Errorf("got %d invoices, want the one that was not removed", len(got))
+	}
+}

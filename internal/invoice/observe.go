@@ -209,6 +209,7 @@ func (inv *Invoice) markMissing(t *Transfer, o Observation) {
 	timedOut := o.Snapshot.Started.Add(inv.Clock).Sub(t.FirstSeen) > unconfirmedTTL
 	if o.Snapshot.Unconfirmed == chain.Complete || spent || timedOut {
 		t.Presence, t.Instant = Replaced, false
+		t.Firm = true // applyCap leaves it out if it returns
 		if !t.ConfirmedAt.IsZero() {
 			t.Presence = Reorged
 		}

@@ -52,7 +52,7 @@ type Transfer struct {
 	// merchant decides about it.
 	Unsure bool
 	// Firm is true once the network's source showed the unconfirmed transfer as firm; see chain.Transfer. The zero-confirmation
-	// cap is applied then, and never again.
+	// cap is applied then, and never again. It is also true once the transfer was gone: it waits for its block if it returns.
 	Firm bool
 	// Instant is true if the transfer counts without a confirmation. It stays true in a block.
 	Instant bool

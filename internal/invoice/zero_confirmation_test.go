@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"chequer/internal/chain"
 	"chequer/internal/chain/simnet"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
@@ -178,6 +179,33 @@ func TestZeroConfirmation_reverts(t *testing.T) {
 				"5 payment.confirmed paid", "5 invoice.paid paid")
 		}
 	})
+}
+
+// A transfer that was gone waits for its block if it returns, also if it becomes firm only then.
+func TestZeroConfirmation_after_a_transfer_that_was_gone_returns(t *testing.T) {
+	t.Parallel()
+	for name, isGone := range map[string]bool{"firm from the second scan on": false, "firm after it was gone": true} {
+		s := openShop(t, table)
+		inv := s.createCapped("m", "40", 50)
+		transfer := chain.Transfer{ID: "a:0", Tx: "a", Asset: "BTC", Amount: inv.Quotes[0].Prices[0].Expected, Spends: []string{"coin:0"}}
+		observe := func(shown ...chain.Transfer) {
+			s.clock.Advance(time.Minute)
+			inv.Observe(invoice.Observation{
+				Network: inv.Methods[0].Asset.Network, Transfers: shown, Instant: map[string]bool{"a:0": true},
+				Snapshot: chain.Snapshot{Started: s.clock.Now(), Unconfirmed: chain.Complete},
+			})
+		}
+		observe(transfer)
+		if isGone {
+			observe()
+			observe(transfer)
+		}
+		transfer.Firm = true
+		observe(transfer)
+		if got := inv.Transfers[0]; got.Presence != invoice.Present || got.Instant == isGone {
+			t.Errorf("%s: the transfer is %s, instant is %t, want %t", name, got.Presence, got.Instant, !isGone)
+		}
+	}
 }
 
 // A payment that counts without a confirmation still counts in its block, before the block is deep enough, and after the time limit

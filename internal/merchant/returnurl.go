@@ -61,16 +61,10 @@ func ParsePluginReturnURL(text string) (string, error) {
 // reservation of "internal" by ICANN.
 var privateDomains = []string{"localhost", "local", "internal", "home.arpa", "test"}
 
-// digitLabel matches the last label of a host that browsers read as an IPv4 address in an unusual notation.
-var digitLabel = regexp.MustCompile(`(^|\.)(0x[0-9a-f]*|[0-9]+)$`)
-
 // isPrivateHost reports whether a host, in lower case, is this machine or in a private network.
 func isPrivateHost(host string) bool {
 	if address, err := netip.ParseAddr(host); err == nil {
 		return address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast()
-	}
-	if digitLabel.MatchString(host) {
-		return false
 	}
 	return !strings.Contains(host, ".") || slices.ContainsFunc(privateDomains, func(domain string) bool {
 		return strings.HasSuffix(host, "."+domain)
@@ -107,10 +101,17 @@ func isForbiddenInURL(r rune) bool {
 // hostPattern matches a host name of ASCII labels (RFC 1123, section 2.1).
 var hostPattern = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
-// hasValidHost reports whether an address has a valid host name, and a valid port if it has one.
+// digitLabel matches a host that browsers read as an IPv4 address, or refuse, because its last label is a number.
+var digitLabel = regexp.MustCompile(`(^|\.)(0[xX][0-9A-Fa-f]*|[0-9]+)$`)
+
+// hasValidHost reports whether an address has a valid host name, and a valid port if it has one. An IPv4 address must have
+// the usual notation, because browsers change others: 2130706433 and 0x7f.1 are 127.0.0.1.
 func hasValidHost(u *url.URL) bool {
 	name, port := u.Hostname(), u.Port()
 	if !hostPattern.MatchString(name) || len(name) > 253 {
+		return false
+	}
+	if address, err := netip.ParseAddr(name); digitLabel.MatchString(name) && (err != nil || !address.Is4()) {
 		return false
 	}
 	if u.Host == name {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"chequer/internal/money"
 )
 
 // SettingsStorage stores the payment settings of merchants. It is safe for concurrent use.
@@ -38,7 +40,8 @@ type Settings struct {
 // NewSettings returns new Settings.
 func NewSettings(c SettingsConfig) *Settings { return &Settings{c} }
 
-// Effective returns the settings that are in force for a merchant. They are cached for cacheTTL.
+// Effective returns the settings that are in force for a merchant. They are cached for cacheTTL. The currency is euro, which
+// every server accepts, if the server does not accept the chosen one any more.
 func (s *Settings) Effective(ctx context.Context, merchantID string) (PaymentSettings, error) {
 	m, err := s.Merchants.Merchant(ctx, merchantID)
 	if err != nil {
@@ -156,6 +159,9 @@ func (s *Settings) effective(merchantID string, chosen Choices) (PaymentSettings
 	p, err := s.Overrides.Effective(chosen)
 	if err != nil {
 		return PaymentSettings{}, fmt.Errorf("payment settings of merchant %s: %w", merchantID, err)
+	}
+	if !slices.Contains(s.Prices.Codes(), p.Currency) {
+		p.Currency = money.EUR.Code
 	}
 	return p, nil
 }

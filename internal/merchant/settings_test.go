@@ -47,7 +47,8 @@ func newSettings(b *memoryMerchant, now func() time.Time, o merchant.Overrides) 
 	})
 }
 
-// A new currency in which the server accepts no prices is refused. The stored currency remains valid.
+// A new currency in which the server accepts no prices is refused. A stored one remains until another is chosen, and the pages
+// use euro instead.
 func TestSettings_Change_checks_the_currency(t *testing.T) {
 	t.Parallel()
 	b := &memoryMerchant{shop: merchant.Merchant{ID: "shop", Choices: merchant.Choices{merchant.SettingCurrency: "GBP"}}}
@@ -56,11 +57,15 @@ func TestSettings_Change_checks_the_currency(t *testing.T) {
 	if wrong, ok := errors.AsType[*merchant.FieldError](err); !ok || wrong.Field != "currency" || wrong.Fault != "must be EUR, USD or JPY; the setting CHEQUER_FIAT adds CHF" {
 		t.Errorf("got error %v", err)
 	}
-	for _, code := range []string{"GBP", "JPY"} {
+	for code, want := range map[string]string{"GBP": "EUR", "JPY": "JPY"} {
 		chosen, err := s.Change(t.Context(), "shop", "", merchant.Choices{merchant.SettingCurrency: code})
 		if err != nil || chosen[merchant.SettingCurrency] != code {
 			t.Errorf("%s: got %v, error %v, want the currency", code, chosen, err)
 		}
+		if now, err := s.Effective(t.Context(), "shop"); err != nil || now.Currency != want {
+			t.Errorf("%s: the currency is %s, error %v, want %s", code, now.Currency, err, want)
+		}
+		b.shop.Choices = merchant.Choices{merchant.SettingCurrency: "GBP"}
 	}
 }
 

@@ -28,7 +28,7 @@ type bookCounts struct{ invoices, payments, refunds, notes int64 }
 
 // BookShops implements retention.Storage.
 func (s *Storage) BookShops(ctx context.Context) ([]string, error) {
-	return s.shopsOfRuns(ctx, "SELECT merchant_id FROM book_runs WHERE invoices > 0", func(c merchant.Choices) bool { return c.BookYears() > 0 })
+	return s.shopsOfRuns(ctx, "SELECT merchant_id FROM book_runs WHERE cut <> 0", func(c merchant.Choices) bool { return c.BookYears() > 0 })
 }
 
 // RemoveBooks implements retention.Storage. It locks the row of the run until the end of the transaction, so that processes
@@ -44,15 +44,16 @@ func (s *Storage) RemoveBooks(ctx context.Context, merchantID string, now time.T
 			return false, merchantNotFound(err, "read merchant")
 		}
 		years := m.Choices.BookYears()
+		cut := retention.Cut(now, years, m.Choices.Zone()).UnixMilli()
 		switch {
 		case years == 0 && run.cut == 0:
 			return true, nil
-		case years == 0:
-			return true, s.endBookRun(ctx, q, run, now)
+		case run.cut != 0 && (years == 0 || cut < run.cut): // the merchant keeps what the run would remove
+			return s.finishBookRun(ctx, q, run, now)
 		case now.UnixMilli() < run.nextAt:
 			return true, nil
-		case run.cut == 0: // a run keeps its cut when the year, the period or the zone changes
-			run.cut = retention.Cut(now, years, m.Choices.Zone()).UnixMilli()
+		case run.cut == 0: // a run keeps its cut when the year, the period or the zone changes so that more could be removed
+			run.cut = cut
 		}
 		ids, err := nextInvoices(ctx, q, merchantID, &run.passed, utc(run.cut))
 		if err != nil {
@@ -61,14 +62,7 @@ func (s *Storage) RemoveBooks(ctx context.Context, merchantID string, now time.T
 		if len(ids) > 0 {
 			return false, s.removeInvoices(ctx, q, run, ids, now)
 		}
-		more, err := s.removeDaySums(ctx, q, merchantID)
-		if err != nil {
-			return false, err
-		}
-		if more {
-			return false, run.save(ctx, q)
-		}
-		return true, s.endBookRun(ctx, q, run, now)
+		return s.finishBookRun(ctx, q, run, now)
 	})
 	if err != nil {
 		return false, fmt.Errorf("remove books of %s: %w", merchantID, err)
@@ -278,6 +272,18 @@ func (r *bookRun) save(ctx context.Context, q querier) error {
 		return fmt.Errorf("write the run: %w", err)
 	}
 	return nil
+}
+
+// finishBookRun deletes the sums of some days before the cut and, if there are no more, ends the run, which it reports.
+func (s *Storage) finishBookRun(ctx context.Context, q querier, run *bookRun, now time.Time) (done bool, err error) {
+	more, err := s.removeDaySums(ctx, q, run.merchantID)
+	if err != nil {
+		return false, err
+	}
+	if more {
+		return false, run.save(ctx, q)
+	}
+	return true, s.endBookRun(ctx, q, run, now)
 }
 
 // endBookRun writes the entry of the audit log about a run that removed something, and the time of the next run, which

@@ -311,7 +311,7 @@ func TestRemoveBooks_continues(t *testing.T) {
 		}
 		checkSums(t, s)
 		again := open(t, url)
-		choose(t, again, merchant.SettingBooks, "40") // the run ends with its cut
+		choose(t, again, merchant.SettingBooks, "2") // the run ends with its cut
 		if shops, err := again.BookShops(t.Context()); err != nil || !slices.Equal(shops, []string{"shop"}) {
 			t.Errorf("got shops %q, error %v, want shop", shops, err)
 		}
@@ -324,6 +324,61 @@ func TestRemoveBooks_continues(t *testing.T) {
 			t.Errorf("%d sums of days remain, want none", n)
 		}
 	})
+}
+
+// A merchant that chooses a longer period, or none, keeps the invoices that a run has not removed yet, also if the run has removed
+// none so far and the next one begins with another choice.
+func TestRemoveBooks_ends_when_the_period_gets_longer(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		years   []string
+		removed bool // whether the first part removes invoices
+	}{
+		{"longer", []string{"40"}, true},
+		{"off", []string{merchant.Kept}, true},
+		{"longer before anything was removed", []string{"40"}, false},
+		{"off, then longer, before anything was removed", []string{merchant.Kept, "40"}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+				for i := range 120 {
+					id := fmt.Sprintf("i%03d", i)
+					create(t, s, creation(id, "shop"))
+					if tt.removed || i >= 60 { // the first part examines the others, which are open
+						updateInvoice(t, s, id, finish)
+						updateInvoice(t, s, id, setPaidAt(noon))
+					}
+				}
+				choose(t, s, merchant.SettingBooks, "10")
+				now := time.Date(2037, 1, 1, 0, 0, 0, 0, time.UTC)
+				if done, err := s.RemoveBooks(t.Context(), "shop", now); done || err != nil {
+					t.Fatalf("the first part: done %t, error %v", done, err)
+				}
+				left := len(rows(t, url, "SELECT id FROM invoices"))
+				if tt.removed != (left < 120) {
+					t.Fatalf("%d invoices after the first part", left)
+				}
+				for _, years := range tt.years {
+					choose(t, s, merchant.SettingBooks, years)
+					if shops, err := s.BookShops(t.Context()); err != nil || !slices.Equal(shops, []string{"shop"}) {
+						t.Errorf("shops with %s years: %q, error %v", years, shops, err)
+					}
+					now = now.AddDate(0, 0, 2)
+					removeBooks(t, s, now)
+				}
+				if got := len(rows(t, url, "SELECT id FROM invoices")); got != left {
+					t.Errorf("%d invoices, want %d as before the choice", got, left)
+				}
+				if got := len(bookRemovals(t, s)); tt.removed != (got == 1) {
+					t.Errorf("%d entries of the audit log", got)
+				}
+				if got := rows(t, url, "SELECT currency FROM day_sums WHERE invoices > 0"); tt.removed != (len(got) == 0) {
+					t.Errorf("%d sums of days are left", len(got))
+				}
+				checkSums(t, s)
+			})
+		})
+	}
 }
 
 // An order of a signed link whose invoice was removed gets no other invoice, and a link that reached its maximum stays used.

@@ -294,9 +294,12 @@ func TestConnect_refused_requests(t *testing.T) {
 		"https://web.example/#x":                           "neither a user name nor a fragment",
 		"http://web.example/":                              "over http, others could read the key",
 		"http://8.8.8.8/":                                  "over http, others could read the key",
-		"http://134744072/":                                "over http, others could read the key",
-		"http://0x08080808/":                               "over http, others could read the key",
-		"http://10.1/":                                     "over http, others could read the key",
+		"http://134744072/":                                "redirect must be an absolute https address",
+		"https://134744072/":                               "redirect must be an absolute https address",
+		"http://0x08080808/":                               "redirect must be an absolute https address",
+		"https://0x08080808/":                              "redirect must be an absolute https address",
+		"http://10.1/":                                     "redirect must be an absolute https address",
+		"https://10.1/":                                    "redirect must be an absolute https address",
 		"http://localhost.evil.example/":                   "over http, others could read the key",
 		"https://web.example/" + strings.Repeat("x", 2048): "redirect must have at most 2048 characters",
 	} {
@@ -392,7 +395,7 @@ func TestConnect_plugins_without_a_button(t *testing.T) {
 	f := newFixture(t)
 	owner := f.owner()
 	links := owner.get("/desk/shop/keys").want(http.StatusOK, "If it has no such button").find(`main a[href^="/desk/shop/connect?"]`)
-	pasting := slices.DeleteFunc(slices.Clone(merchant.Plugins), func(p merchant.Plugin) bool { return !p.PastesKey() })
+	pasting := slices.DeleteFunc(slices.Clone(merchant.Plugins), func(p merchant.Plugin) bool { return !p.AcceptsPastedKey() })
 	if links.Length() != len(pasting) {
 		t.Fatalf("%d links, want one for each of %d plug-ins", links.Length(), len(pasting))
 	}

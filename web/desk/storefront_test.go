@@ -1,9 +1,11 @@
 package desk_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"chequer/internal/account"
 	"chequer/internal/merchant"
@@ -44,6 +46,21 @@ func TestStorefront_builds_code_for_links_and_products(t *testing.T) {
 		at := b.get(path).find(`a[href*="/storefront?item="]`).AttrOr("href", "")
 		b.get(strings.TrimSuffix(at, "#code")).want(http.StatusOK, "Preview")
 	}
+}
+
+// Links that have ended do not keep older ones out of the list, however many they are.
+func TestStorefront_lists_links_behind_ended_ones(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	create := func(slug string, createdAt, endsAt time.Time) {
+		f.must(f.storage.CreateLink(t.Context(), merchant.Link{Slug: slug, MerchantID: shop, Mode: merchant.Live, Amount: "3.50", Currency: "EUR", CreatedAt: createdAt, EndsAt: endsAt}))
+	}
+	now := f.clock.Now()
+	create("coffee", now.Add(-2*time.Hour), time.Time{})
+	for i := range 205 {
+		create(fmt.Sprint("event-", i), now.Add(-time.Hour), now.Add(-time.Minute))
+	}
+	f.owner().get("/desk/shop/storefront").want(http.StatusOK, "/pay/coffee")
 }
 
 // An item that is not in the list and a text that is not one line are refused at their fields.

@@ -91,11 +91,18 @@ func (v *page) items(mode merchant.Mode) ([]item, error) {
 // even if it is older.
 func (v *page) currentLinks(mode merchant.Mode) ([]merchant.Link, error) {
 	ctx, chosen := v.Request().Context(), strings.TrimPrefix(v.QueryParam("item"), "pay/")
-	newest, err := v.Links.Links(ctx, v.Shop.ID, mode, merchant.LinkPosition{}, maxItems)
-	if err != nil {
-		return nil, err
+	var newest []merchant.Link
+	for l, err := range v.Links.All(ctx, v.Shop.ID, mode) {
+		if err != nil {
+			return nil, err
+		}
+		if !l.Ended(v.Now()) {
+			newest = append(newest, l)
+		}
+		if len(newest) == maxItems {
+			break
+		}
 	}
-	newest = slices.DeleteFunc(newest, func(l merchant.Link) bool { return l.Ended(v.Now()) })
 	if !visit.IsText(chosen) || slices.ContainsFunc(newest, func(l merchant.Link) bool { return l.Slug == chosen }) {
 		return newest, nil
 	}

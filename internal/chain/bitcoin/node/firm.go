@@ -63,7 +63,7 @@ func (m *mempool) firm(rates feeRates) map[string]bool {
 	}
 	firm := map[string]bool{}
 	for _, e := range m.entries {
-		if e.tx != nil && !e.tx.Replaceable && e.fee.isAtLeast(least) && !m.hasUnconfirmedInput(e.tx.Spends) {
+		if e.tx != nil && e.timeRequested && !e.tx.Replaceable && e.fee.isAtLeast(least) && !m.hasUnconfirmedInput(e.tx.Spends) {
 			firm[e.tx.ID] = true
 		}
 	}

@@ -89,6 +89,50 @@ func TestWaiting_firm(t *testing.T) {
 	}
 }
 
+// The fee of a transaction that left the mempool and returned is known, too, also if it left before the node was asked for it.
+func TestWaiting_firm_needs_the_fee_of_a_transaction_that_returned(t *testing.T) {
+	t.Parallel()
+	watch := chaintest.Watch{destination(1): true}
+	for name, leave := range map[string]func(f *fake, wait func()){
+		"after it was read": func(f *fake, wait func()) {
+			wait()
+			pool := f.mempool
+			f.set(func() { f.mempool = nil })
+			wait()
+			f.set(func() { f.mempool = pool })
+		},
+		"before its fee was read": func(f *fake, wait func()) {
+			answer := f.answers["getmempoolentry"]
+			f.set(func() {
+				f.answers["getmempoolentry"] = func([]json.RawMessage) (any, int, string) { return nil, -5, "Transaction not in mempool" }
+			})
+			wait()
+			f.set(func() { f.answers["getmempoolentry"] = answer })
+		},
+	} {
+		f := newFake(t, 1)
+		n := f.source()
+		f.fees(199, "0", "0.00001000")
+		wait := func() bitcoin.Waiting {
+			f.clock.Advance(time.Second)
+			return mustWait(t, n, watch)
+		}
+		wait()
+		wait()
+		id := f.send(destination(1), 1000)
+		leave(f, func() {
+			if w := wait(); len(w.Firm) > 0 {
+				t.Errorf("%s: firm: %v before it returned", name, w.Firm)
+			}
+		})
+		w := wait()
+		wantIDs(t, w, id)
+		if len(w.Firm) > 0 {
+			t.Errorf("%s: firm: %v, want none below the least fee rate", name, w.Firm)
+		}
+	}
+}
+
 // inJSON answers getrawtransaction with JSON, as the source reads it for Litecoin.
 func (f *fake) inJSON(params []json.RawMessage) (any, int, string) {
 	for _, tx := range f.mempool {

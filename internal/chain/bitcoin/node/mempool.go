@@ -34,7 +34,8 @@ type entry struct {
 	tx            *bitcoin.Tx // nil unless it pays a destination
 	spends        []string    // spent outpoints that were watched when it was read
 	seen          time.Time   // zero if unknown
-	timeRequested bool        // true if the node was asked for its time
+	returned      bool        // true if it left the mempool before, and keeps its first sighting
+	timeRequested bool        // true if the node was asked for its time and its fee
 	fee           fee
 }
 
@@ -110,7 +111,7 @@ func (m *mempool) add(id chainhash.Hash, between *arrival) *entry {
 		e.seen = between.until
 	}
 	if d := m.departed[id]; !d.seen.IsZero() {
-		e.seen, e.timeRequested = d.seen, true
+		e.seen, e.returned = d.seen, true
 	}
 	delete(m.departed, id)
 	m.entries[id] = e

@@ -62,13 +62,15 @@ func (n *Node) requestTimes(ctx context.Context) error {
 		return n.requestAllTimes(ctx, entries)
 	}
 	for i, r := range requests {
-		if r.err == nil {
-			answer := *r.result.(*poolEntry)
-			entries[i].fee = answer.fee()
-			entries[i].setSeen(answer.Time, n.rpc.clockLead)
-		} else if !hasCode(r.err, codeNotFound) {
+		if hasCode(r.err, codeNotFound) { // it has left the mempool since the listing
+			continue
+		}
+		if r.err != nil {
 			return r.err
 		}
+		answer := *r.result.(*poolEntry)
+		entries[i].fee = answer.fee()
+		entries[i].setSeen(answer.Time, n.rpc.clockLead)
 		entries[i].timeRequested = true
 	}
 	return nil
@@ -94,10 +96,12 @@ func (n *Node) requestAllTimes(ctx context.Context, entries []*entry) error {
 
 // setSeen sets the first sighting to the end of the second that the node reports as the entry time, when the
 // transaction certainly was in the mempool. If that is not between the two listings, the clocks
-// differ, and the time of the second listing is used.
+// differ, and the time of the second listing is used. A transaction that returned keeps its first sighting.
 func (e *entry) setSeen(entered int64, clockLead time.Duration) {
 	seen := time.Unix(entered+1, 0).Add(clockLead)
 	switch {
+	case e.returned:
+		return
 	case entered <= 0, !seen.After(e.arrival.after):
 		if e.arrival.after.IsZero() {
 			return
