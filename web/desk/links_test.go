@@ -45,7 +45,7 @@ func TestLinks_are_created_changed_and_removed(t *testing.T) {
 	b.get("/desk/shop/links").want(http.StatusOK, "No checkout links.")
 	form := b.get("/desk/shop/links/new").want(http.StatusOK, "Create link").fields("edit")
 	b.post("/desk/shop/links/new", with(form,
-		"slug", "workshop", "amount", "85.00", "fiat_currency", "USD", "description", "Workshop\r\n5 December", "language", "de", "ends_at", "2026-12-05T18:00", "max_uses", "6",
+		"slug", "workshop", "amount", "85,00", "fiat_currency", "USD", "description", "Workshop\r\n5 December", "language", "de", "ends_at", "2026-12-05T18:00", "max_uses", "6",
 		"url_success", "https://nord.example/thanks", "url_failure", "https://nord.example/back", "method-LTC", "1", "method-BTC", "1")...).wantRedirect("/desk/shop/links/workshop/edit?done=link-added")
 	want := merchant.Link{
 		Slug: "workshop", MerchantID: shop, Mode: merchant.Live, Amount: "85.00", Currency: "USD", Description: "Workshop\n5 December", Language: "de",
@@ -95,7 +95,7 @@ func TestLinks_refuse(t *testing.T) {
 	for name, tt := range map[string]struct{ field, value, want string }{
 		"slug in use":      {"slug", "coffee", "Error: Slug is in use already."},
 		"wrong slug":       {"slug", "a_b", "Error: Slug must have 1 to 64 letters a to z, digits and hyphens."},
-		"wrong amount":     {"amount", "2,50", "Error: Amount must be a number, digits with at most one dot, such as 12.50."},
+		"wrong amount":     {"amount", "2,500", "Error: Amount must be a number, digits with at most one dot, such as 12.50."},
 		"unknown currency": {"fiat_currency", "XXX", "Currency must be EUR or USD."},
 		"wrong end":        {"ends_at", "tomorrow", "Error: Ends (UTC) must be a day and a time such as 2026-12-31 18:00."},
 		"too many uses":    {"max_uses", "1000001", "Error: Maximum number of invoices must be a whole number from 0 to 1000000."},

@@ -145,7 +145,7 @@ func TestPaymentSettings_need_a_confirmation_to_relax_a_rule(t *testing.T) {
 	f.clock.Advance(11 * time.Minute)
 	fields := b.get(settingsPath).entered()
 	b.post(settingsPath, with(fields, "quote_minutes", "30")...).wantRedirect(settingsPath + "?done=payment-settings")
-	fields = with(b.get(settingsPath).entered(), "tolerance_amount", "1", "method-BTC", "1")
+	fields = with(b.get(settingsPath).entered(), "tolerance_amount", "1,50", "method-BTC", "1")
 	ask := b.post(settingsPath, fields...).want(http.StatusForbidden, "Confirm it’s you")
 	if got := f.choices(); len(got) != 1 {
 		t.Fatalf("without a confirmation the choices are %q, want the one before", got)
@@ -156,7 +156,7 @@ func TestPaymentSettings_need_a_confirmation_to_relax_a_rule(t *testing.T) {
 		t.Fatalf("the confirmation answers %d to %q", answer.status, answer.header.Get("Location"))
 	}
 	b.post(settingsPath, kept...).wantRedirect(settingsPath + "?done=payment-settings")
-	want := merchant.Choices{"quote_minutes": "30", "tolerance_amount": "1", "payment_methods": "BTC"}
+	want := merchant.Choices{"quote_minutes": "30", "tolerance_amount": "1.5", "payment_methods": "BTC"}
 	if diff := cmp.Diff(want, f.choices()); diff != "" {
 		t.Errorf("choices (-want +got):\n%s", diff)
 	}

@@ -86,7 +86,7 @@ func TestProducts_are_added_changed_hidden_and_removed(t *testing.T) {
 	if n := edit.find(".qr path").Length(); n != 1 {
 		t.Errorf("the page has %d codes, want 1", n)
 	}
-	b.post(at+"/edit", with(edit.fields("edit"), "name", "Fjord II", "price", "70.5", "max_quantity", "", "method-LTC", "", "ask_note", "no")...).wantRedirect(at + "/edit?done=product-changed")
+	b.post(at+"/edit", with(edit.fields("edit"), "name", "Fjord II", "price", "70,5", "max_quantity", "", "method-LTC", "", "ask_note", "no")...).wantRedirect(at + "/edit?done=product-changed")
 	want.Name, want.Price, want.MaxQuantity, want.Methods, want.AskNote = "Fjord II", money.MustParse("70.50", money.USD), 0, "BTC", merchant.AskNo
 	f.checkProduct(want)
 
@@ -129,7 +129,7 @@ func TestProducts_refuse(t *testing.T) {
 	for name, tt := range map[string]struct{ field, value, want string }{
 		"no name":           {"name", " ", "Error: Name must not be empty."},
 		"no price":          {"price", "", "Error: Price of one piece must be a number, digits with at most one dot, such as 12.50."},
-		"price with comma":  {"price", "2,50", "Error: Price of one piece must be a number, digits with at most one dot, such as 12.50."},
+		"price with comma":  {"price", "2,500", "Error: Price of one piece must be a number, digits with at most one dot, such as 12.50."},
 		"price of nothing":  {"price", "0", "Error: Price of one piece must be more than 0."},
 		"too many":          {"max_quantity", "10000", "Error: Maximum quantity per order must be a whole number from 0 to 9999."},
 		"no number":         {"max_quantity", "many", "Error: Maximum quantity per order must be a whole number from 0 to 9999."},

@@ -119,6 +119,7 @@ func TestRefund_form_names_what_is_wrong(t *testing.T) {
 		{"received:BTC", "1", "", "Leave this empty, or choose another amount above."},
 		{"part:BTC", "", "", "Enter a number such as 12.50."},
 		{"part:BTC", "1e-3", "", "Enter a number such as 12.50."},
+		{"part:BTC", "1,500", "", "Enter a number such as 12.50."},
 		{"part:BTC", "-1", "", "Enter a number such as 12.50."},
 		{"part:BTC", "0", "", "This is less than the network can transfer."},
 		{"part:BTC", "0.000000001", "", "The currency has fewer decimals."},

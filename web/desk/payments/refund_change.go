@@ -12,6 +12,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/keys"
 	"chequer/internal/money"
+	"chequer/web/desk/visit"
 )
 
 // inFiat is the value, in the form, for a part of the amount that is typed in the currency of the invoice.
@@ -42,7 +43,7 @@ func (v *page) prepareRefund() error {
 	if !v.seesCurrent(inv) {
 		return v.refuseStale()
 	}
-	fault := refundFault{typedAddress: strings.TrimSpace(v.FormValue("address")), typedAmount: strings.TrimSpace(v.FormValue("part")), chosen: v.FormValue("amount")}
+	fault := refundFault{typedAddress: strings.TrimSpace(v.FormValue("address")), typedAmount: visit.DecimalPoint(strings.TrimSpace(v.FormValue("part"))), chosen: v.FormValue("amount")}
 	d := invoice.RefundDraft{Address: fault.typedAddress, By: v.Account.Name, Again: true, Seen: inv.Version}
 	if d.Address != "" {
 		if err := v.Require(account.DecideHighRisk); err != nil {

@@ -78,8 +78,9 @@ func linkChange(values map[string]string, codes []string, zone *time.Location) (
 	}
 	methods, err := visit.ChosenMethods(values, codes)
 	value := func(name string) *string { text := values[name]; return &text }
+	amount := visit.DecimalPoint(values["amount"])
 	return api.LinkChange{
-		Amount: value("amount"), FiatCurrency: value("fiat_currency"), Description: value("description"), Language: value("language"),
+		Amount: &amount, FiatCurrency: value("fiat_currency"), Description: value("description"), Language: value("language"),
 		URLSuccess: value("url_success"), URLFailure: value("url_failure"), PaymentMethods: &methods, EndsAt: &ends, MaxUses: &uses,
 	}, err
 }

@@ -40,8 +40,9 @@ func productChange(values map[string]string, codes []string) (api.ProductChange,
 	}
 	methods, err := visit.ChosenMethods(values, codes)
 	value := func(name string) *string { text := values[name]; return &text }
+	price := visit.DecimalPoint(values["price"])
 	return api.ProductChange{
-		Name: value("name"), Description: value("description"), Price: value("price"), FiatCurrency: value("fiat_currency"),
+		Name: value("name"), Description: value("description"), Price: &price, FiatCurrency: value("fiat_currency"),
 		MaxQuantity: &most, AskOrderID: value("ask_order_id"), AskNote: value("ask_note"), PaymentMethods: &methods,
 	}, err
 }
@@ -120,7 +121,7 @@ func (v *page) editProduct(status int, typed map[string]string, problem error) e
 		if errors.Is(problem, merchant.ErrStale) {
 			f.stored = maps.Clone(f.values)
 		}
-		if price, err := v.Products.Price(typed["price"], typed["fiat_currency"]); err == nil {
+		if price, err := v.Products.Price(visit.DecimalPoint(typed["price"]), typed["fiat_currency"]); err == nil {
 			typed["price"] = price.Fixed() // "3.5" does not differ from the stored "3.50"
 		}
 		maps.Copy(f.values, typed)

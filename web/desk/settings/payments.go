@@ -110,7 +110,7 @@ func (f *paymentForm) enter() (merchant.Choices, error) {
 	}
 	changes := merchant.Choices{}
 	for _, name := range f.changeableSettings() {
-		changes[name] = strings.TrimSpace(f.FormValue(string(name)))
+		changes[name] = visit.DecimalPoint(strings.TrimSpace(f.FormValue(string(name))))
 		if name == merchant.SettingLanguages {
 			changes[name] = f.enteredLanguages()
 		}
