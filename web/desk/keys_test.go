@@ -63,8 +63,8 @@ func TestKeys_of_a_plugin(t *testing.T) {
 		Plugin: "medusa", Mode: merchant.Test, Scopes: []merchant.Scope{merchant.ScopeViewInvoices, merchant.ScopeSettleInvoices},
 	})
 	f.must(err)
-	b.get("/desk/shop/keys").want(http.StatusOK, "medusa", "canviewinvoices")
-	page := b.get("/desk/shop/keys/"+k.Key).want(http.StatusOK, "Shop plug-in medusa", "Store ID test-"+shop, "cansettleinvoices")
+	b.get("/desk/shop/keys").want(http.StatusOK, "medusa", "read invoices")
+	page := b.get("/desk/shop/keys/"+k.Key).want(http.StatusOK, "Shop plug-in medusa", "Store ID test-"+shop, "accept as paid")
 	if strings.Contains(page.body, token[32:]) {
 		t.Error("the page shows the token")
 	}

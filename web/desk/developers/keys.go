@@ -74,9 +74,20 @@ func (v *page) keyRow(k merchant.Key) desk.KeyRow {
 		Used: v.Ago(k.UsedAt), Created: v.Clock(k.CreatedAt), Revoked: !k.RevokedAt.IsZero(),
 	}
 	for _, s := range k.Scopes {
-		row.Scopes = append(row.Scopes, desk.Scope{Name: string(s), Wide: s == merchant.ScopeAdmin || s == merchant.ScopeSettleInvoices})
+		name := string(s)
+		if id, isOfPlugin := pluginScopeNames[s]; isOfPlugin {
+			name = v.Text(id)
+		}
+		row.Scopes = append(row.Scopes, desk.Scope{Name: name, Wide: s == merchant.ScopeAdmin || s == merchant.ScopeSettleInvoices})
 	}
 	return row
+}
+
+// pluginScopeNames are the IDs of the names of the scopes of plug-ins.
+var pluginScopeNames = map[merchant.Scope]string{
+	merchant.ScopeViewInvoices: "desk.scope.view", merchant.ScopeCreateInvoice: "desk.scope.new", merchant.ScopeModifyInvoices: "desk.scope.modify",
+	merchant.ScopeViewStore: "desk.scope.shop", merchant.ScopeModifyStore: "desk.scope.shop.settings", merchant.ScopeModifyWebhooks: "desk.scope.webhooks",
+	merchant.ScopeOfferRefund: "desk.scope.refund", merchant.ScopeSettleInvoices: "desk.scope.settle",
 }
 
 // scopeTexts are the IDs of the texts that describe scopes.
