@@ -123,10 +123,14 @@ func (v *page) pluginLinks() (links []views.Link) {
 	return links
 }
 
-// connectIntro returns the sentence that a plug-in asks for a key, with the name that the plug-in gives itself.
+// connectIntro returns the sentence that a plug-in asks for a key, with the name that the plug-in gives itself. If the key is
+// shown, the request may also come from the links of the page of the keys.
 func (v *page) connectIntro(r pluginRequest) string {
-	if r.name == "" {
+	switch {
+	case r.name == "":
 		return v.Text("desk.connect.unnamed")
+	case r.redirect == nil:
+		return v.Text("desk.connect.for", "Name", r.name)
 	}
 	return v.Text("desk.connect.asks", "Name", r.name)
 }
