@@ -12,13 +12,15 @@ import (
 	"chequer/internal/merchant"
 )
 
+// InvoiceSettled is the type of the message that an invoice is paid.
+const InvoiceSettled = "InvoiceSettled"
+
 // The types of messages.
 const (
 	invoiceCreated         = "InvoiceCreated"
 	invoiceReceivedPayment = "InvoiceReceivedPayment"
 	invoiceProcessing      = "InvoiceProcessing"
 	invoicePaymentSettled  = "InvoicePaymentSettled"
-	invoiceSettled         = "InvoiceSettled"
 	invoiceExpired         = "InvoiceExpired"
 	invoiceInvalid         = "InvoiceInvalid"
 	testMessage            = "Test"
@@ -26,7 +28,7 @@ const (
 
 // messageTypes are the types of messages that a webhook may choose.
 var messageTypes = []string{
-	invoiceCreated, invoiceReceivedPayment, invoiceProcessing, invoicePaymentSettled, invoiceSettled, invoiceExpired, invoiceInvalid,
+	invoiceCreated, invoiceReceivedPayment, invoiceProcessing, invoicePaymentSettled, InvoiceSettled, invoiceExpired, invoiceInvalid,
 }
 
 // message is a message to a webhook, without the metadata. The first four fields are set for each attempt.
@@ -98,7 +100,7 @@ func (c *change) add(m message) {
 func (c *change) addStatus(status string) {
 	switch status {
 	case settled:
-		c.add(message{Type: invoiceSettled, ManuallyMarked: new(isAccepted(c.after)), OverPaid: new(isOverpaid(c.after))})
+		c.add(message{Type: InvoiceSettled, ManuallyMarked: new(isAccepted(c.after)), OverPaid: new(isOverpaid(c.after))})
 	case expired:
 		c.add(message{Type: invoiceExpired, PartiallyPaid: new(!c.after.State.Paid.IsZero())})
 	case invalid:

@@ -189,7 +189,7 @@ func pages() map[string]templ.Component {
 		"connected": desk.ConnectedPage(desk.Connected{BareFrame: bareFrame(), Intro: evil, Action: "https://shop.example/", Hidden: []desk.Hidden{{Name: "apiKey", Value: evil}}, Button: evil}),
 		"webhooks": desk.WebhooksPage(desk.Webhooks{
 			Frame: f, Tabs: []desk.Tab{{Text: "Webhooks", URL: "/desk/m/webhooks", Current: true}}, Problem: evil, Rows: []desk.WebhookRow{webhookRow()},
-			Action: "/desk/m/webhooks", URL: field("url"), Mode: choice, Events: boxes("event"),
+			Action: "/desk/m/webhooks", URL: field("url"), Mode: choice, Receiver: desk.Choice{Name: "receiver", Label: evil, Hint: evil, Options: []desk.Option{{Value: evil, Text: evil, Chosen: true}}}, Events: boxes("event"),
 		}),
 		"webhook": desk.WebhookPage(desk.Webhook{
 			Frame: f, Back: back, Problem: evil, Row: webhookRow(), Facts: []desk.Fact{{Name: "URL", Value: evil}}, Buttons: []desk.Button{button},

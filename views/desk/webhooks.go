@@ -5,13 +5,14 @@ import "chequer/views"
 // Webhooks is the list of the endpoints of a shop, with the form that creates another.
 type Webhooks struct {
 	Frame
-	Tabs    []Tab
-	Problem string
-	Rows    []WebhookRow
-	Action  string // address that creates an endpoint
-	URL     Field
-	Mode    Choice
-	Events  Checks
+	Tabs     []Tab
+	Problem  string
+	Rows     []WebhookRow
+	Action   string // address that creates an endpoint
+	URL      Field
+	Mode     Choice
+	Receiver Choice
+	Events   Checks
 }
 
 // WebhookRow is an endpoint in the list.

@@ -3,6 +3,7 @@ package desk_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -185,6 +186,28 @@ func TestWebhooks_of_a_plugin(t *testing.T) {
 	b.send(at + "/remove")
 	if all, err := f.endpoints.All(t.Context(), shop); err != nil || len(all) != 0 {
 		t.Errorf("got %+v, error %v, want none", all, err)
+	}
+}
+
+// A developer registers a webhook for a plug-in that registers none. Only its secret is shown: the plug-in knows no key.
+func TestWebhooks_for_a_plugin_have_its_messages(t *testing.T) {
+	t.Parallel()
+	for receiver, want := range map[string][]string{"plugin": nil, "plugin-paid": {"InvoiceSettled"}} {
+		f := newFixture(t)
+		f.owner()
+		b := f.as("Emil", account.Developer)
+		b.get("/desk/shop/webhooks").want(http.StatusOK, "Receiver")
+		b.send("/desk/shop/webhooks", "url", hook, "mode", "test", "receiver", receiver, "event", "invoice.paid").
+			want(http.StatusUnprocessableEntity, "must be empty for a shop plug-in")
+		page := b.send("/desk/shop/webhooks", "url", hook, "mode", "test", "receiver", receiver).want(http.StatusOK, "enter it in the plug-in")
+		all, err := f.endpoints.All(t.Context(), shop)
+		if err != nil || len(all) != 1 || !all[0].Plugin || all[0].Mode != merchant.Test || all[0].URL != hook || !slices.Equal(all[0].Events, want) {
+			t.Errorf("%s: got %+v, error %v, want one endpoint of a plug-in with the messages %v", receiver, all, err, want)
+			continue
+		}
+		if !strings.Contains(page.body, all[0].Secret) || strings.Contains(page.body, all[0].Key) {
+			t.Errorf("%s: the page lacks the secret, or shows the key", receiver)
+		}
 	}
 }
 

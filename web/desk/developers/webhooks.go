@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"chequer/internal/greenfield"
 	"chequer/internal/guard"
 	"chequer/internal/merchant"
 	"chequer/internal/wire"
@@ -21,15 +22,29 @@ const webhooksPath = "/webhooks"
 
 // webhookForm holds the values of the form that creates or changes a webhook.
 type webhookForm struct {
-	url    string
-	mode   merchant.Mode
-	events []string
+	url      string
+	mode     merchant.Mode
+	receiver string // one of receivers
+	events   []string
+}
+
+// The receivers of a webhook: software that reads events, or a shop plug-in, which reads all messages or only that an
+// invoice is paid.
+const (
+	toSoftware     = "software"
+	toPlugin       = "plugin"
+	toPluginIfPaid = "plugin-paid"
+)
+
+// receivers are the receivers of a webhook and the IDs of their names, in the order of the form.
+var receivers = []struct{ value, text string }{
+	{toSoftware, "desk.webhook.receiver.software"}, {toPlugin, "desk.webhook.receiver.plugin"}, {toPluginIfPaid, "desk.webhook.receiver.paid"},
 }
 
 // enteredWebhook returns the values of the form.
 func (v *page) enteredWebhook() (webhookForm, error) {
 	values, err := v.FormParams()
-	return webhookForm{url: strings.TrimSpace(values.Get("url")), mode: v.chosenMode(), events: values["event"]}, err
+	return webhookForm{url: strings.TrimSpace(values.Get("url")), mode: v.chosenMode(), receiver: values.Get("receiver"), events: values["event"]}, err
 }
 
 // checkEvents returns a *merchant.FieldError for an unknown type of event.
@@ -72,7 +87,8 @@ func (v *page) showWebhooks(status int, form webhookForm, problem error) error {
 		return err
 	}
 	page := desk.Webhooks{
-		Frame: f, Tabs: v.tabs(webhooksPath), Action: v.Below(webhooksPath), URL: v.urlField(form, problem), Events: v.eventChecks(form, problem),
+		Frame: f, Tabs: v.tabs(webhooksPath), Action: v.Below(webhooksPath), URL: v.urlField(form, problem), Receiver: v.receiverChoice(form),
+		Events: v.eventChecks(form, problem),
 	}
 	if page.Mode, err = v.modeChoice(form.mode, problem); err != nil {
 		return err
@@ -95,6 +111,15 @@ func (v *page) urlField(form webhookForm, problem error) desk.Field {
 		Name: "url", Label: v.Text("desk.webhook.url"), Hint: v.Text("desk.webhook.url.hint"), Value: form.url, Kind: "url", Complete: "off",
 		Error: v.fieldText("desk.field.url", fieldFault(problem, "url")),
 	}
+}
+
+// receiverChoice returns the list of the receivers.
+func (v *page) receiverChoice(form webhookForm) desk.Choice {
+	c := desk.Choice{Name: "receiver", Label: v.Text("desk.webhook.receiver"), Hint: v.Text("desk.webhook.receiver.hint")}
+	for _, r := range receivers {
+		c.Options = append(c.Options, desk.Option{Value: r.value, Text: v.Text(r.text), Chosen: form.receiver == r.value})
+	}
+	return c
 }
 
 func (v *page) eventChecks(form webhookForm, problem error) desk.Checks {
@@ -143,17 +168,36 @@ func (v *page) createWebhook() error {
 	case err != nil:
 		return err
 	}
-	e, err := v.Endpoints.Create(v.Request().Context(), v.Shop.ID, form.mode, form.url, form.events)
+	e, err := v.addWebhook(form)
 	if err = fieldError(err); isShownInForm(err) {
 		return v.showWebhooks(http.StatusUnprocessableEntity, form, err)
 	}
 	if err != nil {
 		return err
 	}
+	intro, values := v.Text("desk.webhook.created.text"), v.keyPair(e.Key, e.Secret)
+	if e.Plugin { // it knows no key
+		intro, values = v.Text("desk.webhook.created.plugin"), values[1:]
+	}
 	return v.showSecret(desk.Secret{
-		Heading: v.Text("desk.webhook.created"), Intro: v.Text("desk.webhook.created.text"), Values: v.keyPair(e.Key, e.Secret),
+		Heading: v.Text("desk.webhook.created"), Intro: intro, Values: values,
 		Done: views.Link{Text: v.Text("desk.webhook.open"), URL: v.Below(webhooksPath + "/" + e.ID)},
 	})
+}
+
+// addWebhook creates the endpoint that the form describes. The errors are those of merchant.Endpoints.Create, and a
+// *merchant.FieldError for events that are chosen for a plug-in.
+func (v *page) addWebhook(form webhookForm) (merchant.Endpoint, error) {
+	ctx, p := v.Request().Context(), merchant.PluginEndpoint{URL: form.url}
+	switch {
+	case form.receiver != toPlugin && form.receiver != toPluginIfPaid:
+		return v.Endpoints.Create(ctx, v.Shop.ID, form.mode, form.url, form.events)
+	case len(form.events) > 0:
+		return merchant.Endpoint{}, &merchant.FieldError{Field: "events", Fault: v.Text("desk.webhook.events.plugin")}
+	case form.receiver == toPluginIfPaid:
+		p.Events = []string{greenfield.InvoiceSettled}
+	}
+	return v.Endpoints.CreateForPlugin(ctx, v.Shop.ID, form.mode, p)
 }
 
 // keyPair returns the key and the secret of a webhook as the page shows them once.
