@@ -17,7 +17,7 @@ var coinbaseListings = []listing{
 	{"BTC-USD", "BTC-USD"}, {"ETH-USD", "ETH-USD"}, {"LTC-USD", "LTC-USD"}, {"EURC-USDC", "EURC-USDC"},
 }
 
-// Coinbase is the exchange's public ticker, with one request per product:
+// Coinbase is a Source that reads the exchange's public ticker, with one request per product:
 // https://docs.cdp.coinbase.com/api-reference/exchange-api/rest-api/products/get-product-ticker
 type Coinbase struct {
 	client *http.Client

@@ -17,8 +17,8 @@ import (
 type Source interface {
 	// Name returns the source's name in evidence, reports and logs.
 	Name() string
-	// Fetch requests every pair that the source has. It returns the valid tickers, also together
-	// with an error, which names the others.
+	// Fetch requests every pair that the source has. If some pairs fail, it returns the tickers of
+	// the others and an error that names the failed pairs.
 	Fetch(ctx context.Context) ([]Ticker, error)
 }
 
@@ -35,8 +35,8 @@ type Ticker struct {
 type listing struct{ pair, symbol string }
 
 // newTicker parses the three prices of a ticker. The error wraps money.ErrSyntax or money.ErrRate
-// for an invalid price, or ErrAbsurd if bid, ask and last are inconsistent: a crossed or an empty
-// order book, or a misplaced decimal point. The time may be zero.
+// for an invalid price, or ErrAbsurd for a year outside 0 to 9999 or if bid, ask and last are
+// inconsistent: a crossed or thin order book, or a misplaced decimal point. The time may be zero.
 func newTicker(pair string, bid, ask, last json.Number, at time.Time) (Ticker, error) {
 	t := Ticker{Pair: pair, Time: at}
 	for _, p := range []struct {
@@ -59,7 +59,7 @@ func newTicker(pair string, bid, ask, last json.Number, at time.Time) (Ticker, e
 	return t, nil
 }
 
-// parsePrice parses plain digits, to a rate's eight significant digits.
+// parsePrice parses a price in plain digits and rounds it like a rate, to eight significant digits.
 func parsePrice(pair, text string) (decimal.Decimal, error) {
 	coin, fiat, _ := strings.Cut(pair, "-")
 	rate, err := money.ParseRate(text, money.Currency{Code: coin}, money.Currency{Code: fiat})

@@ -39,8 +39,8 @@ func Due(inv *invoice.Invoice, months int, beside Beside, now time.Time) bool {
 	return isFinished(inv, at) && !at.Before(lastActivity(inv).AddDate(0, months, 0)) && !now.Before(beside.NewestNote.AddDate(0, months, 0))
 }
 
-// isFinished reports whether nothing is expected of an invoice at a time on its own clock: no payment, no decision, no
-// refund and no sale.
+// isFinished reports whether an invoice waits for no payment, confirmation, decision, refund or sale at a time on its own
+// clock.
 func isFinished(inv *invoice.Invoice, at time.Time) bool {
 	isOpen := inv.State.Status == invoice.Created || inv.State.Status == invoice.Pending || !inv.State.NextCheck.IsZero()
 	if isOpen || inv.NeedsDecision() || at.Before(inv.ExpiresAt().Add(invoice.WatchPeriod)) {
@@ -55,8 +55,8 @@ func isFinished(inv *invoice.Invoice, at time.Time) bool {
 	return !slices.ContainsFunc(inv.Transfers, unconfirmed) && !slices.ContainsFunc(inv.Refunds, invoice.Refund.Open) && !slices.ContainsFunc(inv.Sales, unsold)
 }
 
-// lastActivity returns the time of the end of the invoice, or of the last payment, decision or refund after it, on its own
-// clock.
+// lastActivity returns the latest time, on the invoice's own clock, of its creation, expiry, transfers, decisions, refunds
+// and sales.
 func lastActivity(inv *invoice.Invoice) time.Time {
 	times := []time.Time{inv.CreatedAt, inv.ExpiresAt(), inv.State.PaidAt, inv.DeclinedAt, inv.AcceptedAt, inv.Kept.At}
 	for _, t := range inv.Transfers {
@@ -71,9 +71,9 @@ func lastActivity(inv *invoice.Invoice) time.Time {
 	return slices.MaxFunc(times, time.Time.Compare)
 }
 
-// RemoveFrom removes the personal data from an invoice, records that those beside it were removed, and returns the
-// numbers of removed data. If there is nothing to remove, the first call records the removal, and later calls do not
-// change the invoice.
+// RemoveFrom removes the personal data from an invoice, and records their removal and that of the data beside it, which
+// the caller deletes. It returns the numbers of both. If there is nothing to remove, the first call records the removal,
+// and later calls do not change the invoice.
 func RemoveFrom(inv *invoice.Invoice, beside Beside, now time.Time) (removed Removed) {
 	removed.Notes = beside.Notes
 	if !inv.RefundAddress.IsZero() {

@@ -55,7 +55,7 @@ type fixture struct {
 	tokens    atomic.Int64 // number of tokens so far
 }
 
-// counter counts the connections of a dialer.
+// counter counts the calls of Dial.
 type counter struct {
 	guard.Connector
 	dials atomic.Int64
@@ -103,7 +103,7 @@ func (f *fixture) connect(d guard.Connector, certificates *tls.Config) {
 	})
 }
 
-// token returns unique texts.
+// token returns a unique text of the given length.
 func (f *fixture) token(length int) string { return fmt.Sprintf("%0*d", length, f.tokens.Add(1)) }
 
 // endpoint creates a live endpoint for events of some types.
@@ -254,7 +254,7 @@ func (r *receiver) answer(status int) {
 	r.reply = func(w http.ResponseWriter, _ received) { w.WriteHeader(status) }
 }
 
-// await waits until n requests were received.
+// await waits until n requests were received or the context ends.
 func (r *receiver) await(ctx context.Context, n int) {
 	for len(r.requests()) < n {
 		select {

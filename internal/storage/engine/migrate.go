@@ -25,7 +25,7 @@ var migrations embed.FS
 const maxMigrateAttempts = 10
 
 // migrate upgrades the schema of a database to the version of this program. It returns ErrNewer if the
-// schema is newer, and ErrOlder if it is older and must not be upgraded.
+// schema is newer, and ErrOlder if it is older and o.Upgrade is false.
 func migrate(ctx context.Context, db *sql.DB, d Dialect, source string, o Options) (Migration, error) {
 	for attempt := 1; ; attempt++ {
 		m, err := upgrade(ctx, db, d, source, o)
@@ -182,7 +182,7 @@ func withMigrationLock(ctx context.Context, db *sql.DB, d Dialect, do func() err
 	return do()
 }
 
-// lockInterval is the interval at which a locked file is tried again.
+// lockInterval is the interval between two attempts to lock a file.
 const lockInterval = 20 * time.Millisecond
 
 // withFileLock is withMigrationLock for a SQLite database.

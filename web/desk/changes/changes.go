@@ -1,5 +1,5 @@
-// Package changes informs the open pages of the desk that their shop has changed. It does not say what has changed: a page
-// loads itself again.
+// Package changes informs the open pages of the desk that their shop has changed. It does not say what has changed: the
+// page requests its content again.
 package changes
 
 import (
@@ -51,7 +51,7 @@ func New(c Config) *Hub {
 // Close ends every Wait with ErrClosed.
 func (h *Hub) Close() { h.close() }
 
-// Position returns the present position of a shop.
+// Position returns the current position of a shop.
 func (h *Hub) Position(ctx context.Context, shopID string) (int64, error) {
 	return h.config.Position(ctx, shopID)
 }
@@ -92,15 +92,15 @@ func (h *Hub) join(shopID string) *shop {
 	return s
 }
 
-// leave counts the end of a wait.
+// leave removes a page from the count of waiting pages.
 func (h *Hub) leave(s *shop) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s.waiting--
 }
 
-// read reads the position of a shop once per interval until no page waits. A page that waits again after a
-// heartbeat is counted before the next read.
+// read reads the position of a shop once per interval until no page waits. It continues if a page waits again
+// within the interval, as after a heartbeat.
 func (h *Hub) read(shopID string, s *shop) {
 	for h.ctx.Err() == nil {
 		position, err := h.config.Position(h.ctx, shopID)

@@ -10,7 +10,7 @@ import (
 	"chequer/internal/chain/bitcoin/light"
 )
 
-// Each block at the least difficulty of regtest has a work of 2, with half the target of 4.
+// A block has a work of 2 with the bits easy, regtest's minimum difficulty, and of 4 with harder, half that target.
 const easy, harder = 0x207fffff, 0x203fffff
 
 // blocks returns headers that differ in their nonce.
@@ -29,7 +29,7 @@ func TestWork_is_summed_up_for_a_growing_chain(t *testing.T) {
 		chain[:1], chain, longer,
 		longer[:1900], // a shorter chain
 		append(slices.Clone(longer[:1500]), blocks(501, 9000, easy)...), // a deep fork
-		append(slices.Clone(chain[:10]), blocks(100, 20000, harder)...), // deeper than the kept sums
+		append(slices.Clone(chain[:10]), blocks(100, 20000, harder)...), // a fork deeper than the kept sums
 	)
 	if err != nil {
 		t.Fatal(err)
