@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// recordPasskeys records in the session of the tab the mediation of each call for a passkey, and the reason why it
-// failed.
+// recordPasskeys is a script that adds to sessionStorage.calls the mediation of each request for a passkey, and the name
+// of its error if it fails.
 const recordPasskeys = `(() => {
 	if (!navigator.credentials) return;
 	const get = navigator.credentials.get.bind(navigator.credentials), record = text => sessionStorage.calls = (sessionStorage.calls || "") + text + " ";
@@ -18,7 +18,7 @@ const recordPasskeys = `(() => {
 	};
 })()`
 
-// passkeyCalls returns what recordPasskeys has recorded.
+// passkeyCalls returns the record of recordPasskeys.
 func (b *tab) passkeyCalls() string {
 	b.t.Helper()
 	return get(b, chromedp.Evaluate[string](`sessionStorage.calls || ""`))

@@ -16,8 +16,8 @@ type version struct {
 }
 
 // versions are those of BIP 32, "Serialization format", and of SLIP-132, "Registered HD version
-// bytes". Litecoin Core itself and most Litecoin wallets use Bitcoin's bytes, so Litecoin has both
-// spellings.
+// bytes". Litecoin Core and most Litecoin wallets use Bitcoin's bytes, so both kinds of bytes are
+// accepted for Litecoin.
 var versions = map[uint32]version{
 	0x0488b21e: {name: "xpub", network: Main, kinds: []Kind{BTC, LTC, ETH}},
 	0x049d7cb2: {name: "ypub", network: Main, kinds: []Kind{BTC, LTC}, script: P2SHP2WPKH},

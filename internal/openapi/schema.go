@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// object reads a schema with members. It has a name if schema is a reference.
+// object returns the object that a schema describes. The object has a name if the schema is a reference.
 func (r *reader) object(schema node) *Object {
 	schema, name := r.follow(schema)
 	o := &Object{Name: name, About: schema.text("description")}
@@ -36,7 +36,7 @@ func (r *reader) describe(described, schema node) string {
 	return text
 }
 
-// typeOf describes the type of a value.
+// typeOf returns the type of the values that a schema describes.
 func (r *reader) typeOf(schema node) Type {
 	schema, name := r.follow(schema)
 	switch {
@@ -65,7 +65,7 @@ func (r *reader) typeOf(schema node) Type {
 	return Type{Words: words}
 }
 
-// words returns a schema's type, without null, or its enumeration.
+// words returns a schema's enumeration or, if it has none, its type. Of several types it returns the first.
 func (r *reader) words(schema node) string {
 	name := schema.text("type")
 	for _, variant := range schema.at("type").items() {

@@ -23,8 +23,8 @@ const demoRates = "BTC-EUR=86420.00,LTC-EUR=78.35,ETH-EUR=2650.10,EUR-USD=1.08,"
 	"EUR-HUF=390,EUR-IDR=18000,EUR-ILS=3.9,EUR-INR=95,EUR-ISK=145,EUR-JPY=165,EUR-KRW=1550,EUR-MXN=20,EUR-MYR=4.8," +
 	"EUR-NOK=11.7,EUR-NZD=1.85,EUR-PHP=63,EUR-PLN=4.25,EUR-RON=5.05,EUR-SEK=11,EUR-SGD=1.45,EUR-THB=37,EUR-TRY=45,EUR-ZAR=20"
 
-// New returns a function that returns the current rates of the settings, and the loop that updates them; the loop is nil
-// if the rates are fixed. A demo has example rates unless the settings have fixed rates.
+// New returns a function that returns the current rates, and the loop that updates them; the loop is nil if the rates are
+// fixed. A demo has example rates unless the settings have fixed rates. The error is about the setting with the fault.
 func New(c config.Config, demo bool, now func() time.Time, log *slog.Logger) (current func() invoice.Rates, loop func(context.Context) error, err error) {
 	text, isFixed := strings.CutPrefix(c.Rates, "fixed:")
 	source := "fixed"
@@ -67,7 +67,7 @@ func checkPriced(c config.Config, fixed *rates.Fixed) error {
 	return errors.Join(errs...)
 }
 
-// Live returns a table with the rates of the exchanges.
+// Live returns a new table of the rates of the exchanges. It returns an error if c.EuroFloor is not a number.
 func Live(c config.Config, now func() time.Time, log *slog.Logger) (*rates.Table, error) {
 	floor, err := decimal.NewFromString(c.EuroFloor)
 	if err != nil {
@@ -81,8 +81,8 @@ func Live(c config.Config, now func() time.Time, log *slog.Logger) (*rates.Table
 // liveRates are the rates of a live table at one moment.
 type liveRates struct{ rates.View }
 
-// Evidence implements invoice.Rates. It omits the time of the request, which the quote has, so that
-// quotes of the same moment share their evidence.
+// Evidence implements invoice.Rates. It omits the time of the view, which the quote has too, so that
+// quotes from the same prices share their evidence.
 func (r liveRates) Evidence(fiat money.Currency, codes ...string) string {
 	e := r.View.Evidence(fiat, codes...)
 	e.At = time.Time{}

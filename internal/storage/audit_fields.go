@@ -13,8 +13,8 @@ import (
 	"chequer/internal/theme"
 )
 
-// The functions below return the values of objects that entries of the audit log name: no secrets, and
-// no URLs with tokens.
+// The functions below return the values of an object that are written to the audit log. They omit secrets
+// and URLs with tokens.
 
 // fields returns fields from names and values, without empty values.
 func fields(pairs ...string) audit.Fields {
@@ -60,8 +60,8 @@ func endpointFields(e merchant.Endpoint) audit.Fields {
 		"plugin", flag(e.Plugin), "secret", pluginSecret(e), "key", fingerprint(e.Key), "next key", fingerprint(e.NextKey), "removed", stamp(e.ArchivedAt))
 }
 
-// pluginSecret returns the fingerprint of a secret that a plug-in may choose; "" for another endpoint, whose key changes
-// with its secret.
+// pluginSecret returns the fingerprint of the secret of a plug-in's endpoint, since a plug-in may choose the secret. It
+// returns "" for another endpoint, whose key changes with its secret.
 func pluginSecret(e merchant.Endpoint) string {
 	if !e.Plugin {
 		return ""

@@ -48,7 +48,7 @@ type SellForm struct {
 	State   State // empty for a new object
 	Problem string
 	Action  string
-	Version string // that the form shows; empty for a new object
+	Version string // of the object that the form shows; empty for a new object
 	Hidden  []Hidden
 	Inputs  [][]Input
 	Methods MethodChoice
@@ -67,7 +67,7 @@ type Input struct {
 	Choice Choice
 }
 
-// MethodChoice is the choice of payment methods. A list for each method offers the positions in the order.
+// MethodChoice is the choice of payment methods and of their order: one list of positions per method.
 type MethodChoice struct {
 	Legend  string
 	Hint    string
@@ -76,12 +76,12 @@ type MethodChoice struct {
 	Choices []Choice
 }
 
-// Share is an address, as text and as a code.
+// Share is an address, as text and as a QR code.
 type Share struct {
 	Label string
 	URL   string
 	QR    views.QR
-	Title string // of the code
+	Title string // of the QR code
 	Open  string // text of the link to the address; empty if it is not offered
 	Copy  Copy
 }
@@ -132,7 +132,7 @@ type TerminalSellers struct {
 	Empty   string // why there are no rows
 }
 
-// SellerRow is a seller of the shop, who may use the terminal or not.
+// SellerRow is a seller of the shop. State says whether the terminal is assigned to the seller.
 type SellerRow struct {
 	Name   string
 	State  State

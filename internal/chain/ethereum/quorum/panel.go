@@ -79,7 +79,8 @@ func askEach(ctx context.Context, endpoints []*endpoint, enough func(operators u
 }
 
 // choosePanel sets the panel to the trusted endpoints that answered, or to the others if no trusted one is up
-// to date and the others have enough operators. It returns the newest block that the panel agrees on.
+// to date and the others have enough operators. It returns the newest block that the panel agrees on, or an
+// error if too few endpoints answered or the panel does not agree.
 func (q *Quorum) choosePanel(ctx context.Context, answered []*endpoint) (ethereum.Best, error) {
 	var trusted, others []*endpoint
 	for _, e := range answered {
@@ -136,7 +137,7 @@ func (q *Quorum) agree(ctx context.Context) (ethereum.Header, error) {
 		if !q.isEnough(operatorsOf(candidates)) {
 			continue
 		}
-		// An endpoint that is ahead is asked only if the heads are not enough.
+		// Endpoints that are ahead are asked for their header at height only if the heads do not suffice.
 		if h, ok := q.agreedHeader(shared, height); ok {
 			return h, nil
 		}
