@@ -43,8 +43,8 @@ func allowManifest(c echo.Context) {
 	c.Response().Header().Set("Content-Security-Policy", policy("'none'")+"; manifest-src 'self'")
 }
 
-// pos shows the form of a terminal. Unlike the storefront, the browser may not cache it: after a step
-// back, the form for the next shopper must not contain the values of the previous payment.
+// pos shows the form of a terminal. Unlike the storefront, it is not cached by the browser: when the
+// seller goes back, the form must not contain the values of the previous payment.
 func (h *Handler) pos(c echo.Context) error {
 	terminal, err := h.terminal(c)
 	if err != nil {
@@ -86,8 +86,8 @@ func (h *Handler) createAtTerminal(c echo.Context, amount string, typed present.
 	return createWithRetry(ctx, func() (string, error) { return h.config.Client.UseCheckoutLink(ctx, request, key) })
 }
 
-// showCreated redirects to an invoice's page at the terminal. If the invoice has changed since it was
-// created, the form was sent from the cached page of an earlier payment, and is rendered again.
+// showCreated redirects to an invoice's page at the terminal. If the status of the invoice is no longer
+// created, the form was sent again after an earlier payment, and is rendered with a new token.
 func (h *Handler) showCreated(c echo.Context, r present.Reader, terminal api.CheckoutLink, typed present.Typed, id string) error {
 	if snapshot, err := h.config.Client.Invoice(c.Request().Context(), id); err == nil && snapshot.Resource.Status != api.StatusCreated {
 		typed.Token = rand.Text()

@@ -5,7 +5,7 @@ type Terminal struct {
 	ID   string `json:"id"`
 	Mode string `json:"mode"`
 	Name string `json:"name"`
-	// FiatCurrency is the currency of its amounts.
+	// FiatCurrency is the currency of the amounts of its invoices.
 	FiatCurrency string `json:"fiat_currency"`
 	// PaymentMethods are offered in this order; empty: those of the merchant.
 	PaymentMethods []string `json:"payment_methods"`

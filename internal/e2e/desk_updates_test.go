@@ -8,7 +8,7 @@ import (
 	"chequer/internal/api"
 )
 
-// Open pages of the desk take over changes of the shop, without a reload, and keep what is being typed.
+// Open pages of the desk show changes of the shop without a reload, and keep typed text.
 func TestDesk_pages_update_themselves(t *testing.T) {
 	t.Parallel()
 	site := newDemoSite(t)
@@ -31,7 +31,7 @@ func TestDesk_pages_update_themselves(t *testing.T) {
 		t.Errorf("%d rows after the click, want %d", got, rows+1)
 	}
 
-	// A payment's page: from open to paid.
+	// The page of a payment changes from Waiting to Paid.
 	order := site.shop()
 	id, err := order.client.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "12.50", FiatCurrency: "EUR"}, "")
 	merchant.check(err)

@@ -26,7 +26,7 @@ var krakenListings = [][]listing{
 	{{"EURC-USDC", "EURCUSDC"}},
 }
 
-// Kraken is the exchange's public ticker:
+// Kraken is a Source that reads the exchange's public ticker:
 // https://docs.kraken.com/api-reference/market-data/get-ticker-information
 type Kraken struct {
 	client *http.Client
@@ -41,7 +41,7 @@ func NewKraken(client *http.Client, base string) *Kraken {
 // Name returns "kraken".
 func (k *Kraken) Name() string { return "kraken" }
 
-// Fetch requests all markets in a few requests.
+// Fetch sends one request per group of markets.
 func (k *Kraken) Fetch(ctx context.Context) ([]Ticker, error) {
 	var tickers []Ticker
 	var errs []error
@@ -72,7 +72,7 @@ func (k *Kraken) fetchGroup(ctx context.Context, listings []listing) ([]Ticker, 
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return nil, fmt.Errorf("%s: %w", strings.Join(symbols, ","), err)
 	}
-	// An answer may have both errors and results, so that errors only explain missing pairs.
+	// An answer may have both errors and results. The errors are reported only with missing pairs.
 	return eachListing(listings, func(l listing) (Ticker, error) {
 		market, ok := answer.Result[l.symbol]
 		if !ok {

@@ -6,7 +6,7 @@ import (
 	"chequer/internal/money"
 )
 
-// Product returns the API's view of a product of a server.
+// Product returns the API's view of a product of the server at baseURL.
 func Product(baseURL string, p merchant.Product) api.Product {
 	return api.Product{
 		Slug: p.Slug, URL: baseURL + "/shop/" + p.Slug, Mode: string(p.Mode), Name: p.Name, Description: p.Description,
@@ -15,7 +15,7 @@ func Product(baseURL string, p merchant.Product) api.Product {
 	}
 }
 
-// ProductOffer returns the API's view of a product for the pages of the shop. MaxQuantity is the
+// ProductOffer returns the API's view of a product for the pages of the shop; maxQuantity is the
 // largest quantity in one order.
 func ProductOffer(p merchant.Product, maxQuantity int) api.ProductOffer {
 	return api.ProductOffer{

@@ -9,7 +9,7 @@ import (
 // a full disk reads and some small writes still succeed.
 const recoveryTime = 10 * time.Second
 
-// outageState records whether the database is failing, so that only the changes are logged. The zero
+// outageState records whether the database is failing, so that only its beginning and its end are logged. The zero
 // value is the state of a database that does not fail. It is safe for concurrent use.
 type outageState struct {
 	failing  atomic.Bool
@@ -22,7 +22,7 @@ func (o *outageState) noteFailure(now time.Time) bool {
 	return o.failing.CompareAndSwap(false, true)
 }
 
-// noteAnswer records an answer and reports whether an outage is over.
+// noteAnswer ends an outage after recoveryTime without a failure, and reports whether it ended one.
 func (o *outageState) noteAnswer(now time.Time) bool {
 	if !o.failing.Load() || now.Sub(time.Unix(0, o.failedAt.Load())) < recoveryTime {
 		return false

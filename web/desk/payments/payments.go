@@ -10,8 +10,8 @@ import (
 // pageSize is the number of invoices on a page of the list.
 const pageSize = 25
 
-// payments lists the invoices of the shop. A search with one result redirects to the invoice, and a search for the name of
-// a place redirects to that place.
+// payments lists the invoices of the shop. A search with one result redirects to the invoice. A search without results for
+// the name of a place of the desk redirects to that place.
 func (v *page) payments() error {
 	if err := v.FollowChanges(); err != nil {
 		return err
@@ -90,8 +90,8 @@ func (v *page) paymentsPage(q listQuery, list found) (desk.Payments, error) {
 	return page, nil
 }
 
-// testPayments returns the address of the test payments, to which the list of live payments leads if it has none; "" if the
-// shop has no test payments either.
+// testPayments returns the address of the list of test payments, for the link in an empty list of live payments; "" if the
+// list is filtered or shows test payments, or if the shop has none.
 func (v *page) testPayments(q listQuery) (string, error) {
 	if q.mode == invoice.Test || q.isFiltered() {
 		return "", nil

@@ -41,7 +41,7 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// fail is the only place that turns errors into answers. Internal errors go to the log only.
+// fail answers a request whose handler returned err. Internal errors are logged and not shown.
 func (s *Site) fail(err error, c echo.Context) {
 	ctx := c.Request().Context()
 	if errors.Is(ctx.Err(), context.Canceled) || c.Response().Committed {
@@ -206,8 +206,8 @@ func (v *Visit) redirectToSignIn() error {
 	return v.Redirect(http.StatusSeeOther, address)
 }
 
-// RetryAfter returns the status of the answer with a form that shows err. If err is an *account.WaitError, the status is
-// 429, and RetryAfter sets the Retry-After header.
+// RetryAfter returns the status of the answer with a form that shows err, which is 422. If err is an *account.WaitError,
+// it is 429, and RetryAfter sets the Retry-After header.
 func (v *Visit) RetryAfter(err error) int {
 	wait, ok := errors.AsType[*account.WaitError](err)
 	if !ok {
