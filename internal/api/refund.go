@@ -29,8 +29,8 @@ type Refund struct {
 	ClosedBy   string `json:"closed_by"`
 }
 
-// KeptSurplus is the decision of the merchant to keep a surplus. Without a decision the texts are empty and Amount
-// is 0.
+// KeptSurplus is the decision of the merchant to keep a surplus. Without a decision Amount is "0" and the other
+// texts are empty.
 type KeptSurplus struct {
 	At     string `json:"at"`
 	Actor  string `json:"actor"`
@@ -43,29 +43,29 @@ type RefundList struct {
 	Refunds []Refund `json:"refunds"`
 }
 
-// NewRefund is the body that prepares a refund to the shopper's address. No request names another address.
+// NewRefund is the body of a request that prepares a refund. The address is always the shopper's, so it has no field.
 type NewRefund struct {
 	Kind       string `json:"kind" rule:"required text 8"`
-	Currency   string `json:"currency" rule:"required text 32"`    // of a payment that was received
-	Amount     string `json:"amount,omitempty" rule:"amount"`      // coins, for the kind part
+	Currency   string `json:"currency" rule:"required text 32"`    // the asset of a received payment
+	Amount     string `json:"amount,omitempty" rule:"amount"`      // in coins, only for the kind part
 	FiatAmount string `json:"fiat_amount,omitempty" rule:"amount"` // instead of Amount, in the currency of the invoice
 	Again      bool   `json:"again,omitempty" rule:"boolean"`      // allows another refund of the same kind and amount
-	Version    int64  `json:"version,omitempty" rule:"whole 1"`    // of the invoice that the caller has seen
+	Version    int64  `json:"version,omitempty" rule:"whole 1"`    // version of the invoice that the caller has seen
 }
 
-// RefundTransaction is the body that states the transaction of a refund.
+// RefundTransaction is the body of a request that records the transaction of a refund.
 type RefundTransaction struct {
 	Tx      string `json:"tx" rule:"required text 80"`
 	Version int64  `json:"version,omitempty" rule:"whole 1"`
 }
 
-// RefundDecision is the body of a decision against a refund.
+// RefundDecision is the body of a request that cancels or declines a refund, or keeps a surplus.
 type RefundDecision struct {
 	Reason  string `json:"reason,omitempty" rule:"line 500"`
 	Version int64  `json:"version,omitempty" rule:"whole 1"`
 }
 
-// SeenVersion is the body of a change that needs nothing but the version that the caller has seen.
+// SeenVersion is the body of a change without parameters. Version is that which the caller has seen.
 type SeenVersion struct {
 	Version int64 `json:"version,omitempty" rule:"whole 1"`
 }

@@ -15,8 +15,8 @@ type Build struct {
 	Go      string `json:"go"`      // version of the compiler
 }
 
-// FromInfo returns the build that build information describes. The version is that of the release, or else
-// that of the module, which is "(devel)" or a pseudo-version if it was built from a checkout.
+// FromInfo returns the build that build information describes. Its version is release, or else the version
+// of the module, which may be a pseudo-version, or else "development".
 func FromInfo(info *debug.BuildInfo, release string) Build {
 	b := Build{Version: release, Go: info.GoVersion}
 	if b.Version == "" {

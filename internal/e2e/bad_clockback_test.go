@@ -43,7 +43,7 @@ func TestOrder_right_after_the_clock_steps_back(t *testing.T) {
 
 // TestLease_after_the_clock_steps_back stops a process without releasing its lease, sets the clock back,
 // as on a machine that starts with a wrong clock, and starts another process. The new process must scan
-// the network within the duration of a lease.
+// the network within 20 seconds, twice the duration of a lease.
 func TestLease_after_the_clock_steps_back(t *testing.T) {
 	t.Parallel()
 	s := newClockedService(t)

@@ -16,7 +16,7 @@ var (
 	yen   = money.Currency{Code: "JPY"}
 )
 
-// fiatTable prices a bitcoin at 76,000 francs and 12,800,000 yen.
+// fiatTable adds francs and yen to table: one bitcoin costs 76,000 francs or 12,800,000 yen.
 const fiatTable = table + ",EUR-CHF=0.95,EUR-JPY=160"
 
 // requestIn returns a request for an amount of a currency, payable in bitcoin.
@@ -39,7 +39,7 @@ func TestPrice_in_another_currency_is_frozen(t *testing.T) {
 	for _, tt := range []struct {
 		amount   string
 		currency money.Currency
-		want     []string // expected amount, rates in euro, dollars and the invoice's currency
+		want     []string // expected amount; rates in euro, dollars and the invoice's currency, "0" if that is euro or dollar
 	}{
 		{"38", franc, []string{"0.0005", "80000", "86400", "76000"}},
 		{"6400", yen, []string{"0.0005", "80000", "86400", "12800000"}},
@@ -118,7 +118,7 @@ func TestSmallest_amount_is_in_the_currency_of_the_invoice(t *testing.T) {
 	}
 }
 
-// Depth depends on the value in euro at the frozen rate.
+// The required confirmations depend on the value in euro at the frozen rate.
 func TestDepth_is_the_same_in_every_currency(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, fiatTable)
@@ -143,7 +143,7 @@ func TestDepth_is_the_same_in_every_currency(t *testing.T) {
 	}
 }
 
-// Late money is valued in the invoice's currency.
+// Late money counts without a decision if it is worth at least 95 % of the price in the invoice's currency.
 func TestLate_money_is_valued_in_the_currency_of_the_invoice(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Minimum contrasts. See WCAG 2.2, 1.4.3 and 1.4.11.
+// Minimum contrast ratios. See WCAG 2.2, 1.4.3 (text) and 1.4.11 (graphics).
 const (
 	textContrast    = 4.5
 	graphicContrast = 3
@@ -16,8 +16,8 @@ const (
 // scheme is a colour scheme of static/base.css.
 type scheme struct {
 	name string
-	// surfaces are the backgrounds of text in the accent colour; the first is the page's. The first three have no status
-	// colour.
+	// surfaces are the backgrounds of text in the accent colour; the first is the page's. The first three are neutral,
+	// the others have the colour of a status.
 	surfaces []colour
 	darkText colour // dark colour of text on fills
 	tint     oklch  // lightness and maximum chroma of the accent's own surface
