@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Replace replaces the content of a file, completely or not at all, and returns
-// when it is on disk. Only its owner can read the file.
+// Replace creates a file or replaces its content, completely or not at all, and
+// returns when the content is on disk. Only its owner can read the file.
 func Replace(path string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
@@ -25,7 +25,7 @@ func Replace(path string, content []byte) error {
 	return SyncFolder(path)
 }
 
-// Move renames a file within its folder and replaces a file of that name. It returns
+// Move renames a file within its folder. It replaces a file that has the new name, and returns
 // when the content and the name are on disk.
 func Move(from, to string) error {
 	f, err := os.OpenFile(from, os.O_RDWR, 0)

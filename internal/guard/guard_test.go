@@ -10,7 +10,7 @@ import (
 	"chequer/internal/guard"
 )
 
-// inside are addresses of networks that a server may be part of, in all spellings.
+// inside are addresses that are not public, in several notations.
 var inside = []string{
 	"0.0.0.0", "0.1.2.3", "10.0.0.1", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.255.255.254", "169.254.169.254",
 	"172.16.0.1", "172.31.255.255", "192.0.0.1", "192.168.1.1", "198.18.0.1", "198.19.255.255", "224.0.0.1", "239.255.255.255",
@@ -50,7 +50,7 @@ func TestCheck_refuses_addresses_inside(t *testing.T) {
 	open := guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}
 	for _, test := range []struct {
 		url                string
-		closed, test, open bool // accepted by a closed policy, for test endpoints, and by an open one
+		closed, test, open bool // accepted by the closed policy for live and for test endpoints, and by the open policy for live endpoints
 	}{
 		{"https://shop.example/hook?x=1", true, true, true},
 		{"https://shop.example:443/", true, true, true},

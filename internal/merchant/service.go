@@ -46,7 +46,7 @@ type Service struct {
 
 	mu      sync.Mutex
 	builtin map[string]Key
-	usedAt  map[string]time.Time // by key: time of the last stored use
+	usedAt  map[string]time.Time // by ID of the key: time of the last stored use
 }
 
 // NewService returns a new Service; token returns random letters and digits.
@@ -58,8 +58,8 @@ func NewService(storage Storage, now func() time.Time, token func(length int) st
 	}
 }
 
-// Authenticate returns an API key that signs requests by its public part, or ErrNotFound. A revoked key is returned
-// with its RevokedAt.
+// Authenticate returns the API key with the given public part, or ErrNotFound if there is none or it is the key of a
+// plug-in, which does not sign requests. A revoked key is returned with its RevokedAt.
 func (s *Service) Authenticate(ctx context.Context, key string) (Key, error) {
 	s.mu.Lock()
 	k, builtin := s.builtin[key]
@@ -68,7 +68,7 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Key, error) {
 		return k, nil
 	}
 	k, err := s.storedKey(ctx, key)
-	if err == nil && k.IsPlugin() { // it has no secret, so that every caller could sign with it
+	if err == nil && k.IsPlugin() { // it has no secret, so any caller could sign with it
 		return Key{}, ErrNotFound
 	}
 	return k, err
@@ -107,13 +107,14 @@ func (s *Service) NewBuiltinKey(merchantID string, mode Mode, scopes ...Scope) K
 	return k
 }
 
-// useInterval is the smallest interval between two stored uses of a key: at most one write per key and minute.
+// useInterval is the smallest interval between two stored uses of a key.
 const useInterval = time.Minute
 
-// useTimeout limits the time to record the use of a key, for which its request waits.
+// useTimeout limits the time to store the use of a key, because the request with the key waits for it.
 const useTimeout = time.Second
 
-// UseKey stores the time of the current use of an API key.
+// UseKey stores the current time as the time of the last use of an API key, at most once per useInterval. Uses of
+// built-in keys are not stored.
 func (s *Service) UseKey(ctx context.Context, k Key) error {
 	if k.Builtin {
 		return nil

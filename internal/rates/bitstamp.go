@@ -18,7 +18,7 @@ var bitstampListings = []listing{
 	{"BTC-USD", "btcusd"}, {"ETH-USD", "ethusd"}, {"LTC-USD", "ltcusd"}, {"USDC-USD", "usdcusd"},
 }
 
-// Bitstamp is the exchange's public ticker, with one request per market:
+// Bitstamp is a Source that reads the exchange's public ticker, with one request per market:
 // https://www.bitstamp.net/api/#tag/Tickers/operation/GetMarketTicker
 type Bitstamp struct {
 	client *http.Client

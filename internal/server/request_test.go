@@ -10,7 +10,7 @@ import (
 	"chequer/internal/api"
 )
 
-// checkRefused checks that an answer is an error of the common form.
+// checkRefused checks that an answer is an error of the common form, and returns the error's message.
 func checkRefused(t *testing.T, r *http.Response, status int, code string) (message string) {
 	t.Helper()
 	body := read(t, r)

@@ -27,14 +27,16 @@ type levels map[*account]*big.Int
 // span is the range of blocks in which balances rose: after from, up to to.
 type span struct {
 	from, to Header
-	// noState is true if the state of from is pruned. The balances may then have risen before
-	// from, but not before the time since.
+	// noState is true if the blocks before to could not all be searched, because their state is
+	// pruned or the limit of blocks is reached. The balances may then have risen at any time after
+	// since.
 	noState bool
 	since   time.Time
 }
 
 // searchBetween finds the blocks in which the balances of accounts rose from low to high. An account with a
-// nonce of zero never spends, so its balance never falls within the span.
+// nonce of zero has spent nothing, so its balance does not fall within the span. A reading below low or above
+// high is treated as low or high.
 func (s *search) searchBetween(ctx context.Context, where span, low, high levels) error {
 	rose := slices.DeleteFunc(slices.Collect(maps.Keys(high)), func(a *account) bool { return high[a].Cmp(low[a]) <= 0 })
 	if len(rose) == 0 {

@@ -22,7 +22,7 @@ func someBackup(t *testing.T) []byte {
 	return stream
 }
 
-// checkBothRefuse fails unless both Check and Restore return an error.
+// checkBothRefuse fails unless Check returns the wanted error and Restore returns an error.
 func checkBothRefuse(t *testing.T, url string, stream []byte, damage string, want error) {
 	t.Helper()
 	if _, _, err := backup.Check(bytes.NewReader(stream)); !errors.Is(err, want) {

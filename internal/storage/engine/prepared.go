@@ -6,14 +6,13 @@ import (
 	"errors"
 )
 
-// prepared is one connection that keeps every statement that it ran prepared. It must not be used
-// concurrently.
+// prepared is a connection that prepares each statement once. It is not safe for concurrent use.
 type prepared struct {
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt // by text
 }
 
-// newPrepared takes its own connection from a pool.
+// newPrepared returns a new prepared with its own connection from the pool db.
 func newPrepared(ctx context.Context, db *sql.DB) (*prepared, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -49,7 +48,7 @@ func (p *prepared) QueryRowContext(ctx context.Context, query string, args ...an
 	return statement.QueryRowContext(ctx, args...)
 }
 
-// close returns the connection to the pool.
+// close closes the statements and returns the connection to the pool.
 func (p *prepared) close() error {
 	var errs []error
 	for _, statement := range p.statements {
