@@ -65,7 +65,7 @@ type RefundDecision struct {
 	Version int64  `json:"version,omitempty" rule:"whole 1"`
 }
 
-// SeenVersion is the body of a change without parameters. Version is that which the caller has seen.
+// SeenVersion is the body of a request whose only field is the version that the caller has seen.
 type SeenVersion struct {
 	Version int64 `json:"version,omitempty" rule:"whole 1"`
 }

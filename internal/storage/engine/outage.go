@@ -9,8 +9,8 @@ import (
 // a full disk reads and some small writes still succeed.
 const recoveryTime = 10 * time.Second
 
-// outageState records whether the database is failing, so that only its beginning and its end are logged. The zero
-// value is the state of a database that does not fail. It is safe for concurrent use.
+// outageState records whether the database is failing, so that only the beginning and the end of an outage are
+// logged. The zero value is the state of a database that does not fail. It is safe for concurrent use.
 type outageState struct {
 	failing  atomic.Bool
 	failedAt atomic.Int64 // Unix nanoseconds of the last failure
