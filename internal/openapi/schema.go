@@ -69,7 +69,7 @@ func (r *reader) typeOf(schema node) Type {
 func (r *reader) words(schema node) string {
 	name := schema.text("type")
 	for _, variant := range schema.at("type").items() {
-		if variant.Value != "null" || name == "" {
+		if variant.Value != "null" {
 			name = variant.Value
 			break
 		}
