@@ -133,7 +133,7 @@ func (b *tab) fetchIcon() {
 	b.waitLoaded()
 }
 
-// check reports an error if the page exceeds the budget, sends a request to another host, or receives no response.
+// check reports an error if the page exceeds the budget or requests another host, or if a request receives no bytes.
 func (l budget) check(b *tab) {
 	b.t.Helper()
 	b.fetchIcon()

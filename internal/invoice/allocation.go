@@ -254,7 +254,7 @@ func (c *conflicts) inherited(tx *transaction, to recipient) []inheritance {
 }
 
 // inheritedBefore returns, by the ID of each replacement of a transaction, the amount that earlier
-// replacements pay to a recipient. They inherit up to this amount.
+// replacements pay to a recipient. Together they inherit at most this amount.
 func (c *conflicts) inheritedBefore(replaced *transaction, to recipient) map[string]*big.Int {
 	key := txRecipient{replaced.id, to}
 	if earlier, known := c.inheritedEarlier[key]; known {

@@ -125,7 +125,7 @@ func unknownField(name string, fields map[string]field) error {
 }
 
 // quote returns the subject of an error message about a field: its quoted name, or "A field" if the name
-// is long or contains text that must not be in a response.
+// is long or contains text that must not be in an error.
 func quote(name string) string {
 	if utf8.RuneCountInString(name) > 64 || strings.Contains(strings.ToLower(name), forbidden) {
 		return "A field"
