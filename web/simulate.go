@@ -9,8 +9,8 @@ import (
 	"chequer/web/present"
 )
 
-// simulate asks the service to simulate a payment or an event on the test network, and redirects to the page. If the
-// service refuses the simulation, the address contains the code of the refusal.
+// simulate asks the service to simulate a payment or an event on the test network, and redirects to the invoice's page. If
+// the service refuses, the query of the redirect has the code of the refusal.
 func (h *Handler) simulate(c echo.Context) error {
 	id, err := invoiceID(c)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/manual"
 )
 
-// A topic with the name of a command could not be printed.
+// "chequer help NAME" cannot print a topic with the name of a command.
 func TestHelp_topics_are_no_commands(t *testing.T) {
 	t.Parallel()
 	commands := root(nil).Commands()

@@ -12,7 +12,7 @@ import (
 	"chequer/internal/report"
 )
 
-// shop returns the group of commands about the shops of the server.
+// shop returns the group of commands that manage the shops of the server.
 func (s *shell) shop() *cobra.Command {
 	return console.Group("shop", "List, create, rename and recount the shops of the server",
 		list(s, "list", "List the shops, oldest first", listShops, "ID\tNAME\tADDRESS\tCREATED", func(r shopRow) []any {
@@ -21,11 +21,11 @@ func (s *shell) shop() *cobra.Command {
 		s.shopCreate(), s.addShopFlag(s.shopRename()), s.addShopFlag(s.shopRecount()))
 }
 
-// shopRow is a shop as it is printed.
+// shopRow is a shop in the output of commands.
 type shopRow struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
-	Address   string `json:"address"` // of its storefront
+	Address   string `json:"address"` // URL of its storefront
 	CreatedAt string `json:"created_at"`
 }
 
@@ -118,7 +118,7 @@ func (s *shell) shopRecount() *cobra.Command {
 	}
 }
 
-// shopError adds the remedy to an error about the name of a shop.
+// shopError adds the name or the limit to an error of creating or renaming a shop.
 func shopError(err error, name string) error {
 	switch {
 	case errors.Is(err, merchant.ErrNameTaken):

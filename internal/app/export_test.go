@@ -7,7 +7,7 @@ import (
 	"chequer/internal/readiness"
 )
 
-// QueryServer queries the running server as the operator's commands do.
+// QueryServer returns the networks that the running server reports to the operator's commands, or nil.
 func QueryServer(ctx context.Context, core *Core, c config.Config) []readiness.Network {
 	found, _, _ := readiness.Request(ctx, c, core.identity.Pass)
 	return found.Networks

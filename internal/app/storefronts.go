@@ -13,8 +13,8 @@ import (
 	"chequer/web"
 )
 
-// storefronts finds the shops whose pages the server shows. Each has a client of the service with a key of its
-// own, which is never stored.
+// storefronts finds the shops whose pages the server shows. Each shop has a client of the service with its own
+// key, which is never stored.
 type storefronts struct {
 	*domain
 	service http.Handler
@@ -28,7 +28,7 @@ type storefronts struct {
 // shopID matches the ID of every merchant.
 var shopID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// find returns the shop with an ID, or the shop at the root if id is "".
+// find returns the shop with an ID, or the shop at the root if id is "". It returns web.ErrNoShop for an unknown ID.
 func (s *storefronts) find(ctx context.Context, id string) (web.Shop, error) {
 	if id == "" {
 		id = s.shop.ID
@@ -49,7 +49,7 @@ func (s *storefronts) find(ctx context.Context, id string) (web.Shop, error) {
 	return web.Shop{ID: id, Name: m.Name, Client: cl}, err
 }
 
-// client returns the client with a key of a merchant.
+// client returns the client of a merchant, which it creates with a new key at the first call.
 func (s *storefronts) client(merchantID string) (*client.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,8 @@ import (
 	"chequer/internal/programtest"
 )
 
-// The number of invoices that are paid at the same time, and the endpoints that receive the events.
+// paidAtOnce is the number of invoices that are paid at the same time. The other counts are the endpoints by
+// their behaviour.
 const (
 	paidAtOnce  = 200
 	healthy     = 40 // endpoints that answer without delay
@@ -27,12 +28,12 @@ const (
 	payers = 64
 	// maxDeliveries is the program's limit of concurrent deliveries.
 	maxDeliveries = 128
-	// deliveryTimeout is the longest time until all healthy endpoints have all events.
+	// deliveryTimeout is the time after which the benchmark fails if a healthy endpoint lacks an event.
 	deliveryTimeout = 3 * time.Minute
 )
 
-// BenchmarkDeliveries measures the time for the deliveries of many payments to many endpoints. The
-// baseline posts the same events without the program.
+// BenchmarkDeliveries measures the deliveries of many events to many endpoints until the healthy endpoints
+// have all. The baseline posts the same events without the program.
 func BenchmarkDeliveries(b *testing.B) {
 	onEngines(b, func(b *testing.B, e engine) {
 		measure(b, fmt.Sprintf("%d paid, %d endpoints", paidAtOnce, healthy+unreachable+slow+silent), func(b *testing.B) {
@@ -63,7 +64,7 @@ func BenchmarkDeliveries(b *testing.B) {
 	})
 }
 
-// addEndpoints adds the endpoints of each kind for the event invoice.paid.
+// addEndpoints adds the endpoints of every kind, for the event invoice.paid.
 func (p *program) addEndpoints(b *testing.B, base string) {
 	b.Helper()
 	unused := "http://" + programtest.FreeAddress(b, "127.0.0.1")
@@ -77,8 +78,8 @@ func (p *program) addEndpoints(b *testing.B, base string) {
 	}
 }
 
-// payAtOnce creates invoices with payments, and then confirms all payments as fast as possible. It returns
-// the time of the first confirmation.
+// payAtOnce creates paidAtOnce invoices with a payment each, and then confirms all payments as fast as
+// possible. It returns the time before the first confirmation.
 func (p *program) payAtOnce(b *testing.B) (first time.Time) {
 	b.Helper()
 	var ids [paidAtOnce]string
@@ -97,7 +98,7 @@ func (p *program) payAtOnce(b *testing.B) (first time.Time) {
 	return first
 }
 
-// concurrently calls do with the numbers below count, at most limit at a time.
+// concurrently calls do with the numbers below count, at most limit at a time, and stops the benchmark at an error.
 func concurrently(b *testing.B, limit, count int, do func(context.Context, int) error) {
 	b.Helper()
 	group, ctx := errgroup.WithContext(b.Context())
@@ -110,8 +111,8 @@ func concurrently(b *testing.B, limit, count int, do func(context.Context, int) 
 	}
 }
 
-// postAlone posts the same number of events without the program, each on a separate connection like a
-// delivery, and returns the number per second.
+// postAlone posts the same number of events without the program, each on a new connection as in a
+// delivery. It returns the number of events per second.
 func postAlone(b *testing.B, url string, body []byte) float64 {
 	b.Helper()
 	sender := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

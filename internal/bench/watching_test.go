@@ -17,17 +17,17 @@ import (
 	"chequer/internal/watcher"
 )
 
-// watchedCount is the number of watched destinations, and paidPerBlock the number of them that a
-// block pays.
+// watchedCount is the number of watched destinations. paidPerBlock is the number of them that each block
+// pays.
 const (
 	watchedCount = 1_000_000
 	paidPerBlock = 20
 )
 
-// scannedBlocks is the number of scanned blocks. The median is reported.
+// scannedBlocks is the number of scanned blocks. The benchmark reports the median of their times.
 const scannedBlocks = 15
 
-// BenchmarkWatching measures the cost of finding payments to a million destinations.
+// BenchmarkWatching measures the cost of finding payments to watchedCount destinations.
 func BenchmarkWatching(b *testing.B) {
 	url := storagetest.File(b)
 	store := storagetest.Open(b, url)
@@ -67,8 +67,8 @@ func BenchmarkWatching(b *testing.B) {
 	})
 }
 
-// scanBlocks measures the time for a block of 4,000 transactions, from its bytes to its payments, with and
-// without the time for decoding. The baseline finds the outputs in a plain map.
+// scanBlocks measures the time to find the payments in a block of 4,000 transactions, with and without the
+// time to decode the block. The baseline looks up the decoded outputs in a plain map.
 func scanBlocks(b *testing.B, watched chain.Watched, random *rand.Rand) {
 	b.Helper()
 	scripts, _ := watched.Since(0)

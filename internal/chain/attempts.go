@@ -6,23 +6,22 @@ import (
 	"sync"
 )
 
-// ErrMoved means that the chain changed while it was read. A scan that fails with it can be
-// repeated at once.
+// ErrMoved means that the chain changed while it was read. The scan can be repeated at once.
 var ErrMoved = errors.New("the chain moved while it was read")
 
-// maxAttempts is the number of times that a scan is tried while the chain changes.
+// maxAttempts is the maximum number of attempts of a scan that fails with ErrMoved.
 const maxAttempts = 3
 
-// Attempts runs the scans of a network one at a time, repeats those that fail with ErrMoved
-// and keeps the error of the last scan. The zero value is ready; it is safe for concurrent use.
+// Attempts runs the scans of a network one at a time, repeats those that fail with ErrMoved,
+// and stores the error of the last scan. The zero value is ready to use. It is safe for concurrent use.
 type Attempts struct {
 	scanning sync.Mutex
 
 	mu    sync.Mutex
-	fault string // of the last scan
+	fault string // error of the last scan; "" if it succeeded
 }
 
-// Scan scans from a cursor, and again if the chain changed meanwhile.
+// Scan calls scan, up to maxAttempts times while it returns ErrMoved. Errors name the height of from.
 func (a *Attempts) Scan(from Cursor, scan func() (Snapshot, error)) (Snapshot, error) {
 	a.scanning.Lock()
 	defer a.scanning.Unlock()
@@ -39,8 +38,8 @@ func (a *Attempts) Scan(from Cursor, scan func() (Snapshot, error)) (Snapshot, e
 	}
 }
 
-// Health returns the health of a network's source. If the source reports no fault, Fault is
-// the error of the last scan.
+// Health returns source with the error of the last scan as its Fault, unless the source already reports
+// a fault.
 func (a *Attempts) Health(source Health) Health {
 	a.mu.Lock()
 	defer a.mu.Unlock()

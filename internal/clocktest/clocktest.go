@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Clock is a clock that only a test advances. It is safe for concurrent use.
+// Clock is a clock that changes only by Advance. It is safe for concurrent use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time

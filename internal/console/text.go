@@ -7,7 +7,7 @@ import (
 	"chequer/internal/money"
 )
 
-// Printable returns untrusted text without the characters that control a terminal.
+// Printable returns untrusted text without the characters that control a terminal, which include line breaks.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if controlsTerminal(r) {
@@ -23,11 +23,11 @@ func controlsTerminal(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// OneLine returns a text with its whitespace, including line breaks, replaced by single spaces.
+// OneLine returns a text with each run of whitespace, including line breaks, replaced by one space.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // Fiat returns an amount with the decimals and the code of its currency, such as "3.50 EUR". If digits
-// is empty, it returns "". If digits is not an amount, it returns digits unchanged, with the code.
+// is empty, it returns "". If digits is not an amount or the currency is unknown, digits are unchanged.
 func Fiat(digits, code string) string {
 	if digits == "" {
 		return ""

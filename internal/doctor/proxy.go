@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// examineProxy reports a proxy that the server noticed and that is still not trusted.
+// examineProxy warns if the last untrusted proxy that forwarded requests is still not trusted.
 func (e *examination) examineProxy(ctx context.Context) error {
 	proxy, err := e.Storage.UntrustedProxy(ctx)
 	if err != nil || !proxy.IsValid() {

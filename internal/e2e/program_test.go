@@ -18,7 +18,7 @@ func freePort(t testing.TB) string {
 	return programtest.FreeAddress(t, "127.0.0.1")
 }
 
-// settings returns the settings of a program in a folder of its own.
+// settings returns the settings of a program with a new data directory and an unused address.
 func settings(t testing.TB, more ...string) config.Config {
 	t.Helper()
 	c, err := config.Load(append([]string{
@@ -30,7 +30,7 @@ func settings(t testing.TB, more ...string) config.Config {
 	return c
 }
 
-// program is the whole program in the test's process.
+// program is a running server in the test's process.
 type program struct {
 	url  string
 	key  merchant.Key // the demo shop's key
@@ -38,8 +38,8 @@ type program struct {
 	stop func()
 }
 
-// start runs the whole program until the test ends or stop is called. The log is discarded unless
-// the options have a logger.
+// start runs the server until the test ends or stop is called. The log is discarded unless the options
+// have a logger.
 func start(t testing.TB, c config.Config, o app.Options) *program {
 	t.Helper()
 	if o.Log == nil {
@@ -52,7 +52,7 @@ func start(t testing.TB, c config.Config, o app.Options) *program {
 	return &program{url: "http://" + a.Addr(), key: a.DemoKey(), app: a, stop: runApp(t, a)}
 }
 
-// runApp runs a program and returns a function that stops it.
+// runApp runs a until the test ends or stop is called. stop waits until a has ended and is closed.
 func runApp(t testing.TB, a *app.App) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -76,7 +76,7 @@ func runApp(t testing.TB, a *app.App) (stop func()) {
 	return stop
 }
 
-// until waits for a condition, and fails after the limit.
+// until waits until the condition holds, and fails the test after the limit.
 func until(t testing.TB, limit time.Duration, condition string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(100 * time.Millisecond)

@@ -12,10 +12,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// traffic records the requests of a tab since it began to load its page.
+// traffic records the requests of the current page of a tab.
 type traffic struct {
 	mu     sync.Mutex
-	loader cdp.LoaderID // the page's loader
+	loader cdp.LoaderID // ID that the browser gives all requests of the page
 	sent   map[network.RequestID]*exchange
 }
 
@@ -23,12 +23,12 @@ type traffic struct {
 type exchange struct {
 	url      string
 	bytes    float64 // received, including headers
-	head     int     // the headers' share of bytes
+	head     int     // bytes of the headers
 	answered bool
-	failed   string
+	failed   string // the browser's error, or ""
 }
 
-// recordTraffic starts recording, without the cache, as on a first visit.
+// recordTraffic starts the recording and disables the cache, as on a first visit.
 func (b *tab) recordTraffic() {
 	b.t.Helper()
 	b.traffic = &traffic{sent: map[network.RequestID]*exchange{}}
@@ -39,7 +39,7 @@ func (b *tab) recordTraffic() {
 	b.check(chromedp.Listen(b.ctx, b.traffic.record))
 }
 
-// updatesDesk reports whether a page of the desk sends a request to update itself, which it does after it is loaded.
+// updatesDesk reports whether a request updates a page of the desk that is already loaded.
 func updatesDesk(e *network.EventRequestWillBeSent) bool {
 	return strings.Contains(e.Request.URL, "/desk/") && (e.Type == network.ResourceTypeEventSource || e.Type == network.ResourceTypeXHR)
 }
@@ -112,7 +112,7 @@ func (r *traffic) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// waitLoaded waits until the page and everything it requests is loaded.
+// waitLoaded waits until the page and all its requests are loaded.
 func (b *tab) waitLoaded() {
 	b.t.Helper()
 	defer func() {
@@ -133,7 +133,7 @@ func (b *tab) fetchIcon() {
 	b.waitLoaded()
 }
 
-// check fails if the page exceeds its budget, or requests anything from another host.
+// check reports an error if the page exceeds the budget or requests another host, or if a request receives no bytes.
 func (l budget) check(b *tab) {
 	b.t.Helper()
 	b.fetchIcon()

@@ -12,7 +12,7 @@ import (
 	"chequer/internal/money"
 )
 
-// methodView is a payment method of an invoice, with its names in the versions 2 and 1 of the API.
+// methodView is a payment method of an invoice, with its IDs in versions 2 and 1 of the API. Amounts are in the asset.
 type methodView struct {
 	MethodID   string        `json:"paymentMethodId"`
 	Method     string        `json:"paymentMethod"`
@@ -21,7 +21,7 @@ type methodView struct {
 	Activated  bool          `json:"activated"`
 	Address    string        `json:"destination"`
 	Link       string        `json:"paymentLink"`
-	Rate       string        `json:"rate"` // of one coin, in the currency of the invoice
+	Rate       string        `json:"rate"` // price of one coin in the currency of the invoice
 	MethodPaid string        `json:"paymentMethodPaid"`
 	TotalPaid  string        `json:"totalPaid"`
 	Due        string        `json:"due"`
@@ -32,8 +32,8 @@ type methodView struct {
 	Payments   []paymentView `json:"payments"`
 }
 
-// paymentView is a payment. The product of its value and the rate of its method is its value in the currency of the
-// invoice.
+// paymentView is a payment. Value and Fee are amounts of the asset, ReceivedDate is a Unix time in seconds. One plug-in
+// multiplies Value by the rate of the method to get the value in the currency of the invoice.
 type paymentView struct {
 	ID           string `json:"id"`
 	ReceivedDate int64  `json:"receivedDate"`
@@ -43,8 +43,8 @@ type paymentView struct {
 	Address      string `json:"destination"`
 }
 
-// listInvoiceMethods handles GET invoices/{id}/payment-methods. If there are payments, it lists only their methods: one
-// plug-in refuses a list with methods of two currencies.
+// listInvoiceMethods handles GET invoices/{id}/payment-methods. If there are payments, it lists only their methods, because
+// one plug-in refuses a list with methods of two currencies.
 func (s *server) listInvoiceMethods(c echo.Context, k merchant.Key) error {
 	inv, err := s.find(c, k)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *server) listInvoiceMethods(c echo.Context, k merchant.Key) error {
 	return writeJSON(c, http.StatusOK, all)
 }
 
-// methodOf returns a payment method of an invoice with its payments.
+// methodOf returns the view of a payment method of an invoice with its payments.
 func methodOf(inv *invoice.Invoice, e *invoice.Evaluation, m invoice.Method) methodView {
 	due := e.Remaining(m)
 	v := methodView{
@@ -100,7 +100,7 @@ func lastPrice(inv *invoice.Invoice, code string) (invoice.Price, bool) {
 	return invoice.Price{}, false
 }
 
-// isPayment reports whether a transfer is shown to plug-ins: transfers that never count are not.
+// isPayment reports whether plug-ins see a transfer: they see all except those that never count.
 func isPayment(p invoice.Payment) bool {
 	switch p.State {
 	case invoice.PaymentWrongAsset, invoice.PaymentOld, invoice.PaymentDust:
@@ -109,7 +109,7 @@ func isPayment(p invoice.Payment) bool {
 	return true
 }
 
-// paymentOf returns a payment by a method.
+// paymentOf returns the view of a payment by a method.
 func paymentOf(p invoice.Payment, m invoice.Method) paymentView {
 	v := paymentView{
 		ID: strings.ReplaceAll(p.ID, ":", "-"), ReceivedDate: p.FirstSeen.Unix(), Value: p.Amount.String(), Fee: "0", Address: m.Destination.Address,

@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Policy is the set of addresses that may be called. The zero Policy allows the public internet.
+// Policy is the set of addresses that the server may call. The zero Policy allows the public internet.
 type Policy struct {
-	// Allow are the ranges that the operator allows, with any port and with http.
+	// Allow is the list of ranges that the operator allows, with any port and with http.
 	Allow []netip.Prefix
 }
 
@@ -26,8 +26,8 @@ type Target struct {
 
 const maxURL = 2048 // characters
 
-// Check returns a *RefusedError for a URL that must never be called. The addresses of a host name are
-// checked only when it is called.
+// Check returns a *RefusedError if the server must not call a URL. live calls must use https. The addresses
+// of a host name are not checked here, but at each call.
 func (p Policy) Check(text string, live bool) error {
 	u, err := url.Parse(text)
 	if err != nil || utf8.RuneCountInString(text) > maxURL || strings.ContainsFunc(text, isUnusual) {
@@ -54,10 +54,10 @@ func (p Policy) Check(text string, live bool) error {
 	return p.checkName(host, port, target)
 }
 
-// inside is the reason for refusing addresses in the server's network.
+// inside is the reason for refusing addresses that are not public.
 const inside = "leads into the network of this server; the operator can allow it with CHEQUER_CALLBACK_ALLOW"
 
-// check returns a *RefusedError for a call that is refused outside the ranges that the operator allows.
+// check returns a *RefusedError for a scheme or port that is allowed only in the ranges of Policy.Allow.
 func (t Target) check(port uint16) error {
 	switch {
 	case t.Plain && t.Live:
@@ -68,8 +68,8 @@ func (t Target) check(port uint16) error {
 	return nil
 }
 
-// checkName returns a *RefusedError for a host name that must not be called. If the operator allows any ranges, every name passes, since it may
-// lead to one of them.
+// checkName returns a *RefusedError for a host name that must not be called. If the operator allows any
+// ranges, every name passes, because it may resolve to an address in them.
 func (p Policy) checkName(host string, port uint16, target Target) error {
 	switch {
 	case len(p.Allow) > 0:
@@ -114,5 +114,5 @@ func PortOf(u *url.URL) (uint16, error) {
 // 2130706433. See the URL Standard, "ends in a number".
 var numeric = regexp.MustCompile(`(^|\.)(0x[0-9a-f]*|[0-9]+)$`)
 
-// isUnusual reports whether programs differ in how they parse a URL with the character.
+// isUnusual reports whether programs parse URLs with the character in different ways.
 func isUnusual(r rune) bool { return r <= ' ' || r > '~' || r == '\\' || unicode.IsControl(r) }

@@ -11,13 +11,13 @@ import (
 type Limits struct {
 	// PerKey is the number of authenticated calls per second of one key, with a burst of five times that.
 	PerKey int
-	// PerAddress is the number of other calls per second of one address, with a burst of twice
-	// that. Calls whose key or signature is refused also count.
+	// PerAddress is the number of unauthenticated calls per second of one address, with a burst of twice
+	// that. Calls whose key or signature is refused count too.
 	PerAddress int
 }
 
-// maxBuckets is the maximum number of callers in memory. When it is reached, callers with a full burst
-// are removed, which does not change their limit.
+// maxBuckets is the maximum number of callers in memory. When it is reached, the callers with a full burst
+// are removed: a new limiter would allow them the same calls.
 const maxBuckets = 10_000
 
 // Buckets holds a rate limiter for each caller. It is safe for concurrent use.
@@ -28,8 +28,8 @@ type Buckets struct {
 	byCaller map[string]*rate.Limiter
 }
 
-// NewBuckets returns new Buckets that allow a number of calls per second of each caller, with a burst. Zero per second is
-// no limit.
+// NewBuckets returns new Buckets that allow perSecond calls per second of each caller, and burst calls at once. If
+// perSecond is 0, there is no limit.
 func NewBuckets(perSecond, burst int) *Buckets {
 	return &Buckets{perSecond: perSecond, burst: burst, byCaller: map[string]*rate.Limiter{}}
 }

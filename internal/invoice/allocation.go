@@ -9,8 +9,8 @@ import (
 	"chequer/internal/chain"
 )
 
-// allocation is a part of a transfer with its own first sighting: a fee bump inherits the first
-// sighting of the transactions that it replaced, up to the amount that they paid.
+// allocation is a part of a transfer with its own first sighting. A transaction that replaced others,
+// such as a fee bump, inherits their first sightings, up to the amounts that they paid.
 type allocation struct {
 	amount    *big.Int // smallest units of the asset
 	firstSeen time.Time
@@ -32,14 +32,14 @@ type transaction struct {
 	firstSeen time.Time // of the earliest of its transfers
 	present   bool      // at least one of its transfers is present
 	confirmed bool
-	replaced  bool       // another transaction spent one of its inputs
+	replaced  bool       // a transaction that counts spends one of its inputs
 	transfers []Transfer // in the order of their IDs
 }
 
-// counts reports whether the transaction is present and keeps all its inputs.
+// counts reports whether the transaction is present and not replaced.
 func (t *transaction) counts() bool { return t.present && !t.replaced }
 
-// conflicts indexes the transfers of an invoice by the inputs for which their transactions compete.
+// conflicts indexes the transfers of an invoice by the outpoints that their transactions spend.
 // Each result for a transaction is computed once, so the cost grows linearly with the number of
 // transfers and outpoints, not with its square.
 type conflicts struct {
@@ -47,13 +47,13 @@ type conflicts struct {
 	transactions map[string]*transaction
 	byOutpoint   map[string][]*transaction
 	winners      map[string]*transaction // by outpoint: the transaction that counts
-	offsets      map[string]*big.Int     // by transfer: amount of earlier outputs of its transaction to the same recipient
+	offsets      map[string]*big.Int     // by transfer: amount of earlier transfers of its transaction to the same recipient
 
 	amounts            map[txRecipient]*big.Int            // of all transfers of the transaction
 	presentAmounts     map[txRecipient]*big.Int            // of the present transfers of the transaction
 	replacementAmounts map[txRecipient]*big.Int            // of the present transfers of its replacements
-	inheritances       map[txRecipient][]inheritance       // from the transactions that it replaced
-	inheritedEarlier   map[txRecipient]map[string]*big.Int // by its replacement: amount that earlier replacements inherit
+	inheritances       map[txRecipient][]inheritance       // from the transactions that the transaction replaced
+	inheritedEarlier   map[txRecipient]map[string]*big.Int // results of inheritedBefore
 }
 
 // txRecipient is a transaction with one of its recipients.
@@ -83,7 +83,7 @@ func newConflicts(transfers []Transfer) *conflicts {
 }
 
 // add adds a transfer to its transaction. A transfer without a transaction, such as the rise of a
-// balance, competes with no other.
+// balance, conflicts with no other.
 func (c *conflicts) add(t Transfer) {
 	if t.Tx == "" {
 		return
@@ -127,9 +127,9 @@ func (c *conflicts) presentAmount(tx *transaction, to recipient) *big.Int {
 	return new(big.Int)
 }
 
-// findReplaced sets replaced for the present transactions that lost an input to another transaction. Of
-// the transactions that spend the same outpoint at most one counts. A confirmed transaction has priority
-// over unconfirmed transactions, and a transaction that was seen later over earlier ones.
+// findReplaced sets winners, and sets replaced for the other present transactions that spend an outpoint
+// of a winner. Of the transactions that spend the same outpoint at most one counts: a confirmed one before
+// unconfirmed ones, then the one that was first seen last.
 func (c *conflicts) findReplaced() {
 	var order []*transaction
 	for _, tx := range c.transactions {
@@ -157,18 +157,18 @@ func (c *conflicts) findReplaced() {
 	}
 }
 
-// replaced reports whether t's transaction lost an input to another transaction.
+// replaced reports whether t's transaction is replaced.
 func (c *conflicts) replaced(t Transfer) bool {
 	tx := c.transactions[t.Tx]
 	return tx != nil && tx.replaced
 }
 
-// competitors returns each other transaction that spends an outpoint of tx.
+// competitors returns the other transactions that spend an outpoint of tx, each once.
 func (c *conflicts) competitors(tx *transaction) []*transaction {
 	return tx.competing(func(outpoint string) []*transaction { return c.byOutpoint[outpoint] })
 }
 
-// replacements returns each other transaction that counts and spends an outpoint of tx.
+// replacements returns the other transactions that count and spend an outpoint of tx, each once.
 func (c *conflicts) replacements(tx *transaction) []*transaction {
 	return tx.competing(func(outpoint string) []*transaction {
 		if winner := c.winners[outpoint]; winner != nil {
@@ -178,8 +178,8 @@ func (c *conflicts) replacements(tx *transaction) []*transaction {
 	})
 }
 
-// competing returns the transactions that spending returns for the outpoints of tx, each once and
-// without tx.
+// competing returns the transactions that spending returns for the outpoints of t, each once and
+// without t.
 func (t *transaction) competing(spending func(outpoint string) []*transaction) []*transaction {
 	var list []*transaction
 	found := map[*transaction]bool{t: true}
@@ -194,8 +194,8 @@ func (t *transaction) competing(spending func(outpoint string) []*transaction) [
 	return list
 }
 
-// replacedInFull reports whether other transactions that count spend t's inputs and pay at least as
-// much to the same recipient.
+// replacedInFull reports whether the replacements of t's transaction together pay at least the amount
+// of t to the same recipient.
 func (c *conflicts) replacedInFull(t Transfer) bool {
 	tx := c.transactions[t.Tx]
 	if tx == nil || len(tx.spends) == 0 {
@@ -213,15 +213,14 @@ func (c *conflicts) replacedInFull(t Transfer) bool {
 	return sum.Cmp(t.Amount.Minor()) >= 0
 }
 
-// inheritance is the amount that a replaced transaction paid, with its first sighting.
+// inheritance is an amount that a replaced transaction paid to a recipient, with its first sighting.
 type inheritance struct {
 	firstSeen time.Time
 	old       bool
 	amount    *big.Int
 }
 
-// inherited returns the payments to a recipient of the transactions that tx replaced, earliest
-// first.
+// inherited returns what the transactions that tx replaced had paid to a recipient, earliest first.
 func (c *conflicts) inherited(tx *transaction, to recipient) []inheritance {
 	key := txRecipient{tx.id, to}
 	if list, known := c.inheritances[key]; known {
@@ -239,8 +238,7 @@ func (c *conflicts) inherited(tx *transaction, to recipient) []inheritance {
 				h.amount.Add(h.amount, t.Amount.Minor())
 			}
 		}
-		// If several transactions each spend an input of a replaced transaction, its amount is
-		// inherited only once.
+		// If a transaction has several replacements, its amount is inherited only once.
 		if earlier := c.inheritedBefore(replaced, to)[tx.id]; earlier != nil {
 			h.amount.Sub(h.amount, earlier)
 		}
@@ -255,8 +253,8 @@ func (c *conflicts) inherited(tx *transaction, to recipient) []inheritance {
 	return list
 }
 
-// inheritedBefore returns, for each replacement of a transaction, the amount that earlier
-// replacements inherited.
+// inheritedBefore returns, by the ID of each replacement of a transaction, the amount that earlier
+// replacements pay to a recipient. Together they inherit at most this amount.
 func (c *conflicts) inheritedBefore(replaced *transaction, to recipient) map[string]*big.Int {
 	key := txRecipient{replaced.id, to}
 	if earlier, known := c.inheritedEarlier[key]; known {
@@ -275,9 +273,9 @@ func (c *conflicts) inheritedBefore(replaced *transaction, to recipient) map[str
 	return earlier
 }
 
-// allocations splits a transfer by what its transaction inherited: the earliest first sighting of the
-// transactions that it replaced, up to the amount that they paid to the same recipient. A part that is
-// inherited from transfers older than the invoice is old as well.
+// allocations splits a transfer by first sighting. Unit n has the first sighting of the earliest replaced
+// transaction that paid at least n units to the same recipient; if there is none, that of the transfer. A
+// part that is inherited from a transfer older than the invoice is old as well.
 func (c *conflicts) allocations(t Transfer) []allocation {
 	whole := []allocation{{amount: t.Amount.Minor(), firstSeen: t.FirstSeen}}
 	tx := c.transactions[t.Tx]

@@ -15,8 +15,8 @@ import (
 // ErrRunning means that the first request with an idempotency key is still running.
 var ErrRunning = errors.New("the first request with this idempotency key is still running")
 
-// bodyHash returns the value that must be equal for two requests with one idempotency key: the
-// SHA-512 of the body without insignificant spaces.
+// bodyHash returns the hex SHA-512 of a JSON body without insignificant spaces. Requests with the same
+// idempotency key must have the same hash.
 func bodyHash(body []byte) (string, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, body); err != nil {
@@ -26,8 +26,8 @@ func bodyHash(body []byte) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// running holds the idempotency keys whose first request is still running in this process. Between
-// processes the database decides.
+// running holds the idempotency keys whose first request is still running in this process. The database
+// detects requests of other processes.
 type running struct {
 	mu   sync.Mutex
 	keys map[merchantKey]bool
@@ -39,7 +39,8 @@ type merchantKey struct {
 	invoice.IdempotencyKey
 }
 
-// reserve reserves a merchant's key until done is called. The zero key is never reserved.
+// reserve reserves a merchant's key until done is called. It returns ErrRunning if the key is reserved. The zero key is
+// never reserved.
 func (r *running) reserve(merchantID string, key invoice.IdempotencyKey) (done func(), err error) {
 	if key.IsZero() {
 		return func() {}, nil

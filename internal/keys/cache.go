@@ -2,8 +2,8 @@ package keys
 
 import "sync"
 
-// maxCached is the number of keys that a Cache holds: far more than the wallets of a server, but
-// little memory.
+// maxCached is the maximum number of keys in a Cache: far more than a server has wallets, and still little
+// memory.
 const maxCached = 1024
 
 // Cache caches the results of Load, because checking a key and deriving its branch cost more than
@@ -18,7 +18,7 @@ func (c *Cache) Load(text string) (Key, error) {
 	return c.cached(text, func() (Key, error) { return Load(text) })
 }
 
-// LoadOn is Load with the addresses of a network, see Key.On.
+// LoadOn is like Load, and returns the key for the addresses of a network. See Key.On.
 func (c *Cache) LoadOn(text string, network Network) (Key, error) {
 	return c.cached(string(network)+" "+text, func() (Key, error) {
 		key, err := Load(text)

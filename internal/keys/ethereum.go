@@ -9,12 +9,12 @@ import (
 	"golang.org/x/crypto/sha3"
 )
 
-// EthereumAddress is an account or a contract on any EVM network.
+// EthereumAddress is the address of an account or a contract on any EVM network.
 type EthereumAddress [20]byte
 
-// ParseEthereumAddress parses 0x and 40 hex digits. All lower and all upper case have no checksum
-// and are accepted; mixed case must match ERC-55, since a letter in the wrong case means a mistyped
-// address. The error is ErrAddress.
+// ParseEthereumAddress parses 0x and 40 hex digits. Digits that are all lower or all upper case have no
+// checksum and are accepted. Mixed case must match ERC-55; otherwise a character is mistyped. The error
+// is ErrAddress.
 func ParseEthereumAddress(text string) (EthereumAddress, error) {
 	digits, ok := strings.CutPrefix(text, "0x")
 	if !ok || len(digits) != 2*len(EthereumAddress{}) {
@@ -32,7 +32,7 @@ func ParseEthereumAddress(text string) (EthereumAddress, error) {
 	return a, nil
 }
 
-// String returns a with ERC-55's checksum in the case of its letters.
+// String returns 0x and 40 hex digits, with the checksum of ERC-55 in the case of the letters.
 func (a EthereumAddress) String() string {
 	text := []byte(hex.EncodeToString(a[:]))
 	hash := keccak256(text)
@@ -50,8 +50,8 @@ func (a EthereumAddress) String() string {
 
 func (a EthereumAddress) lowerHex() string { return "0x" + hex.EncodeToString(a[:]) }
 
-// Path returns the path at which wallets find an address of an Ethereum key. A chain key does not
-// contain the steps above it, so its path begins with an ellipsis. See BIP 44, "Path levels".
+// Path returns the derivation path of the address with an index of an Ethereum key. A chain key does
+// not contain the steps above it, so its path begins with an ellipsis. See BIP 44, "Path levels".
 func (k Key) Path(index uint32) string {
 	child := k.parsed.ChildIndex()
 	if k.parsed.Depth() == accountDepth {
@@ -67,7 +67,7 @@ func addressOf(public *btcec.PublicKey) EthereumAddress {
 	return EthereumAddress(hash[12:])
 }
 
-// keccak256 returns the original Keccak-256, with the padding before NIST changed it for SHA-3.
+// keccak256 returns the original Keccak-256, whose padding differs from that of SHA-3.
 func keccak256(data []byte) []byte {
 	hash := sha3.NewLegacyKeccak256()
 	hash.Write(data)

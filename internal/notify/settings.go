@@ -14,14 +14,14 @@ import (
 	"chequer/internal/zone"
 )
 
-// Settings are the settings of an account, for all shops. They are sealed in storage.
+// Settings are the notification settings of an account, for all shops. Storage seals them.
 type Settings struct {
 	Email     string      `json:"email,omitempty"` // confirmed
 	Pending   Unconfirmed `json:"pending,omitzero"`
 	PushURL   string      `json:"push_url,omitempty"`
 	PushToken string      `json:"push_token,omitempty"`
-	// Zone is the time zone of quiet hours, of times in messages and of the days of summaries. If it is "", that is the
-	// zone of the books of the account's first shop, which storage sets as ShopZone.
+	// Zone is the time zone of quiet hours, of times in messages and of the days of summaries. If it is "", ShopZone is
+	// used, which storage sets to the time zone of the books of the account's first shop.
 	Zone     string `json:"zone,omitempty"`
 	ShopZone string `json:"-"`
 	Quiet    Quiet  `json:"quiet,omitzero"`
@@ -29,7 +29,7 @@ type Settings struct {
 	BrokenPasses bool `json:"broken_passes,omitempty"`
 }
 
-// FieldError is a wrong value of a field.
+// FieldError means that a field has an invalid value.
 type FieldError struct {
 	Field string // "email", "push_url", "push_token", "zone", "quiet_from" or "quiet_to"
 	Fault string // rest of a sentence that begins with the field
@@ -44,7 +44,7 @@ var ErrTooMany = errors.New("too many requested messages")
 // ErrNoDestination means that a test message or a link has no destination.
 var ErrNoDestination = errors.New("no address is set")
 
-// Location returns the time zone.
+// Location returns the time zone of the account, or UTC if its name is unknown.
 func (s Settings) Location() *time.Location {
 	l, err := zone.Load(cmp.Or(s.Zone, s.ShopZone))
 	if err != nil {
@@ -53,7 +53,7 @@ func (s Settings) Location() *time.Location {
 	return l
 }
 
-// Destination returns the address of a channel; "" if the account has set none.
+// Destination returns the push URL or the confirmed e-mail address of a channel; "" if there is none.
 func (s Settings) Destination(c Channel) string {
 	if c == Push {
 		return s.PushURL
@@ -62,7 +62,7 @@ func (s Settings) Destination(c Channel) string {
 }
 
 // SendAt returns the earliest time from t at which a message of a kind may be sent: t, or the end of the
-// quiet hours. Messages of the kinds Attention and Broken wait too, unless BrokenPasses is set for Broken.
+// quiet hours. The kinds Test and Verification ignore quiet hours, and so does Broken if BrokenPasses is set.
 func (s Settings) SendAt(k Kind, t time.Time) time.Time {
 	if k == Test || k == Verification || k == Broken && s.BrokenPasses {
 		return t
@@ -71,11 +71,11 @@ func (s Settings) SendAt(k Kind, t time.Time) time.Time {
 }
 
 const (
-	maxEmail = 254 // see RFC 5321, section 4.5.3.1.3
-	maxToken = 200
+	maxEmail = 254 // bytes; see RFC 5321, section 4.5.3.1.3
+	maxToken = 200 // characters
 )
 
-// checkEmail returns an e-mail address without surrounding space, or a *FieldError. "" is no address.
+// checkEmail returns an e-mail address without surrounding space, or a *FieldError. It accepts "".
 func checkEmail(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -96,7 +96,7 @@ func checkToken(text string) error {
 	return nil
 }
 
-// checkZone returns a *FieldError unless a time zone has the name, or the name is "".
+// checkZone returns a *FieldError unless name is "" or the name of a time zone.
 func checkZone(name string) error {
 	if _, err := zone.Load(name); name != "" && err != nil {
 		return &FieldError{"zone", err.Error()}
@@ -104,7 +104,7 @@ func checkZone(name string) error {
 	return nil
 }
 
-// fields returns the settings for the audit log: of addresses only the domain or the host, because the
+// fields returns the settings for the audit log. An address is reduced to its domain or host, because the
 // rest may be personal or secret.
 func (s Settings) fields() audit.Fields {
 	f := audit.Fields{}
@@ -132,7 +132,7 @@ func (s Settings) fields() audit.Fields {
 	return f
 }
 
-// isControl reports whether a character must not be in a line of a message.
+// isControl reports whether a character is a control character or a line break.
 func isControl(r rune) bool {
 	return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029'
 }

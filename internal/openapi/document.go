@@ -1,5 +1,4 @@
-// Package openapi reads a document of OpenAPI 3.1 into a form for display, in the document's own
-// order.
+// Package openapi parses an OpenAPI 3.1 document in YAML for display, in the document's order.
 package openapi
 
 import (
@@ -10,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Document is the content of a document.
+// Document is a parsed OpenAPI document.
 type Document struct {
 	Title    string
 	Version  string
@@ -22,24 +21,24 @@ type Document struct {
 	Errors   []Refusal
 }
 
-// Section is the operations of one tag.
+// Section is a tag with its operations.
 type Section struct {
 	Name       string
 	About      string
 	Operations []Operation
 }
 
-// Operation is one call.
+// Operation is a call of the API or a webhook.
 type Operation struct {
 	ID         string
 	Method     string
-	Path       string
+	Path       string // "" for a webhook
 	Summary    string
 	About      string
-	Signed     string   // accepted signatures; "" if none is needed
+	Signed     string   // name of the accepted signatures; "" if none is needed
 	Scopes     []string // the key needs at least one of these
 	Parameters []Field
-	Body       *Object // nil if there is none
+	Body       *Object // nil for a request without a body
 	Sample     string  // example body in JSON, or ""
 	Answers    []Answer
 	Example    string // folder of its examples, or ""
@@ -54,30 +53,30 @@ type Field struct {
 	Required bool
 }
 
-// Type is the type of a value, as text followed by a link to an object.
+// Type is the type of a value: words, followed by a link to an object.
 type Type struct {
 	Words  string
 	Object string // "" if Words is the whole type
 }
 
-// Object is a named schema.
+// Object is a schema with members. Its name is "" if the schema has none.
 type Object struct {
 	Name   string
 	About  string
 	Fields []Field
 }
 
-// Answer is the answer that an operation gives with one status.
+// Answer is the response of an operation with one status.
 type Answer struct {
 	Status  string
 	About   string
 	Headers []Field
 	Type    Type
 	Sample  string // example body in JSON, or ""
-	IsError bool   // an error, which is described under Errors
+	IsError bool   // an error, whose codes are in Document.Errors
 }
 
-// Refusal is a status of an error with its codes.
+// Refusal is an HTTP status of errors with their codes.
 type Refusal struct {
 	Status string
 	About  string
@@ -87,7 +86,7 @@ type Refusal struct {
 // Code is a value of X-Error-Code.
 type Code struct{ Name, About string }
 
-// Read parses a document.
+// Read parses a document. text must not be empty. The error means that text is not YAML.
 func Read(text []byte) (*Document, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {
@@ -105,7 +104,7 @@ func Read(text []byte) (*Document, error) {
 	return d, nil
 }
 
-// JSON converts a document to JSON, in the same order.
+// JSON converts a document to JSON, in the same order. text must not be empty. The error means that text is not YAML.
 func JSON(text []byte) ([]byte, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {
@@ -114,7 +113,7 @@ func JSON(text []byte) ([]byte, error) {
 	return node{root.Content[0]}.json(nil), nil
 }
 
-// requestSuffix is the end of the names of schemas that only requests use.
+// requestSuffix is the suffix of the names of schemas that only requests use.
 const requestSuffix = "Request"
 
 // reader reads parts of a document.
@@ -161,7 +160,7 @@ func (r *reader) sections(d *Document) {
 	}
 }
 
-// operation reads an operation and the parameters of its path.
+// operation reads an operation, with the parameters of its path.
 func (r *reader) operation(path, o node) Operation {
 	operation := Operation{
 		ID: o.text("operationId"), Summary: o.text("summary"), About: o.text("description"),
@@ -186,7 +185,7 @@ func (r *reader) operation(path, o node) Operation {
 	return operation
 }
 
-// signed describes the signature that a call needs.
+// signed returns the name of the signatures that a call accepts; "" if it needs none.
 func signed(security node) string {
 	schemes := security.items()
 	switch {
@@ -198,7 +197,7 @@ func signed(security node) string {
 	return "Request signature"
 }
 
-// answer reads the answer that an operation gives with one status.
+// answer reads the response of an operation with one status.
 func (r *reader) answer(status string, n node) Answer {
 	n, _ = r.follow(n)
 	a := Answer{Status: status, About: n.text("description"), IsError: n.at("headers", "X-Error-Code").exists()}
@@ -215,7 +214,7 @@ func (r *reader) answer(status string, n node) Answer {
 	return a
 }
 
-// refusals adds the shared answers with a code, by their status.
+// refusals adds the shared responses that have error codes.
 func (r *reader) refusals(d *Document) {
 	for _, answer := range r.root.at("components", "responses").members() {
 		codes := answer.value.at("headers", "X-Error-Code", "schema")
@@ -231,8 +230,7 @@ func (r *reader) refusals(d *Document) {
 	}
 }
 
-// objects adds the schemas with members, except those of requests, which are shown with their
-// operation.
+// objects adds the schemas with members, except those of requests, which are part of their operations.
 func (r *reader) objects(d *Document) {
 	for _, schema := range r.root.at("components", "schemas").members() {
 		if schema.value.at("properties").exists() && !strings.HasSuffix(schema.name, requestSuffix) {

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// signatureLine is the beginning of the last line of a signed statement.
+// signatureLine is the prefix of the last line of a signed statement.
 const signatureLine = "signature: "
 
-// keyLine is the beginning of the last line of the signed part.
+// keyLine is the prefix of the last line of the signed part.
 const keyLine = "key: "
 
-// Sign returns the text of a statement, signed with an active key. It returns ErrFormat if a value
-// cannot be written. The same statement and key always give the same text.
+// Sign returns the text of a statement, signed with an active key. It returns ErrFormat if a value has
+// no form in a statement or the text would exceed MaxSize. The same statement and key give the same text.
 func Sign(s Statement, k Key) (string, error) { return signBody(s.body(k.Public), k) }
 
 func signBody(body string, k Key) (string, error) {
@@ -38,7 +38,7 @@ type Signed struct {
 	signature []byte
 }
 
-// Parse parses a signed statement. It returns ErrFormat if the text is not in the format of a statement.
+// Parse parses a signed statement. It returns ErrFormat if the text is not a signed statement.
 func Parse(text string) (Signed, error) {
 	if len(text) > MaxSize {
 		return Signed{}, fmt.Errorf("%w: longer than %d bytes", ErrFormat, MaxSize)
@@ -69,8 +69,8 @@ func Parse(text string) (Signed, error) {
 	return Signed{statement: s, key: key, body: body, signature: signature}, nil
 }
 
-// KeyIn returns the key that the last line before the signature names. It checks nothing else: use Parse
-// for a text from elsewhere. It returns false if there is no such line.
+// KeyIn returns the key in the line before the signature, or false if there is no such line. It checks
+// nothing else: use Parse for untrusted text.
 func KeyIn(text string) (PublicKey, bool) {
 	body, _, signed := strings.Cut(text, "\n"+signatureLine)
 	key, named := strings.CutPrefix(body[strings.LastIndexByte(body, '\n')+1:], keyLine)
@@ -80,14 +80,13 @@ func KeyIn(text string) (PublicKey, bool) {
 // Key returns the key that signed the statement, according to the statement.
 func (s Signed) Key() PublicKey { return s.key }
 
-// maxValidity is the longest validity of a server's quote. Verify refuses statements that are valid
-// for longer. This limits the damage of a key that was stolen before it was replaced: a statement
-// signed with it can have any times, but not a longer validity.
+// maxValidity is the longest validity of a quote that Verify accepts. A stolen key can sign statements
+// with any times, so the limit bounds how long each of them is valid.
 const maxValidity = 24 * time.Hour
 
 // Verify checks that one of the trusted keys signed the statement, and returns the statement. The
-// errors are ErrUntrusted, ErrSignature, ErrRetired and ErrValidity. Use Statement.CheckExpiry to
-// check whether the statement is still valid.
+// errors are ErrUntrusted, ErrKey for a malformed trusted key, ErrSignature, ErrRetired and ErrValidity.
+// Verify does not check expiry: see Statement.CheckExpiry.
 func (s Signed) Verify(trusted []Trusted) (Statement, error) {
 	known := false
 	for _, t := range trusted {
@@ -115,7 +114,7 @@ func (s Signed) Verify(trusted []Trusted) (Statement, error) {
 	return s.statement, nil
 }
 
-// CheckExpiry returns ErrExpired if the statement is no longer valid at a time.
+// CheckExpiry returns ErrExpired if the statement expired before the given time.
 func (s Statement) CheckExpiry(at time.Time) error {
 	if at.After(s.Until) {
 		return ErrExpired

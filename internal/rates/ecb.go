@@ -15,12 +15,12 @@ import (
 // ECBURL is the base address of the European Central Bank's website.
 const ECBURL = "https://www.ecb.europa.eu"
 
-// publicationTime is the time of day at which a table is published: 16:00 in Frankfurt, which is
-// 15:00 UTC in winter.
+// publicationTime is the time of day, in UTC, that tickers get as their time. The table is published at
+// 16:00 in Frankfurt, which is 15:00 UTC in winter and 14:00 UTC in summer.
 const publicationTime = 15 * time.Hour
 
-// Bounds of the price of a euro in dollars, far outside of all prices so far. They check the table,
-// because it is used only when no exchange confirms it.
+// Bounds of the price of a euro in dollars, far beyond all prices so far. A wrong table must be noticed
+// here, because it is used when no exchange has a price to compare it with.
 var (
 	minEuroInDollars = decimal.RequireFromString("0.5")
 	maxEuroInDollars = decimal.RequireFromString("2")
@@ -35,13 +35,13 @@ type ECB struct {
 	base   string
 }
 
-// NewECB returns a new ECB with the base address base, which is ECBURL outside of tests.
+// NewECB returns a new ECB. base is ECBURL, except in tests.
 func NewECB(client *http.Client, base string) *ECB { return &ECB{client: client, base: base} }
 
 // Name returns "ecb".
 func (e *ECB) Name() string { return "ecb" }
 
-// Fetch reads the whole table: the price of a euro in each currency.
+// Fetch implements Source. It returns the price of a euro in each currency of the table.
 func (e *ECB) Fetch(ctx context.Context) ([]Ticker, error) {
 	body, err := get(ctx, e.client, e.base+"/stats/eurofxref/eurofxref-daily.xml")
 	if err != nil {

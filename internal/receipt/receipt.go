@@ -17,7 +17,7 @@ type Receipt struct {
 	Lang      string // BCP 47
 	Shop      string
 	Label     string // "Order 1042 · Ref. aK3x-9QfW"
-	Banner    string // states that the payment was a test; empty for a live payment
+	Banner    string // states that the payment was a test; "" for a live payment
 	Due       Due
 	Heading   string
 	Facts     []Fact
@@ -25,17 +25,17 @@ type Receipt struct {
 	Summary   Summary
 	Footing   string   // states that the document is a receipt and not an invoice
 	ShopTexts []string // one per line
-	// Replaced is a note that is shown if characters were replaced.
+	// Replaced is a note that is written if the fonts lack a character of a text.
 	Replaced string
-	// At is the time of payment. The document has it as its creation time, so that the same receipt
+	// At is the time of payment. It is also the creation time of the document, so that the same receipt
 	// always gives the same bytes.
 	At time.Time
 }
 
-// Due is the amount at the top, between a label and a line with details.
+// Due is the amount at the top, with the label above it and the line of details below it.
 type Due struct{ Label, Amount, Line string }
 
-// Fact is a row of label and value.
+// Fact is a row with a label and a value.
 type Fact struct{ Label, Value string }
 
 // Note is a highlighted paragraph.
@@ -53,7 +53,7 @@ var regularFont []byte
 //go:embed font/NotoSans-Bold.ttf
 var boldFont []byte
 
-// Lengths are in millimetres, sizes of letters in points.
+// Lengths are in millimetres, font sizes in points.
 const (
 	sideMargin   = 25.0
 	topMargin    = 22.0
@@ -73,10 +73,10 @@ var (
 type sheet struct {
 	*fpdf.Fpdf
 	width    float64 // width of the text
-	replaced bool
+	replaced bool    // a character was replaced
 }
 
-// Write returns the document. The same receipt always gives the same bytes.
+// Write returns the receipt as a PDF document. The same receipt always gives the same bytes.
 func Write(r Receipt) ([]byte, error) {
 	s := &sheet{Fpdf: fpdf.New("P", "mm", "A4", "")}
 	s.SetCatalogSort(true)
@@ -102,7 +102,7 @@ func Write(r Receipt) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// head writes the shop and the paid amount.
+// head writes the banner, the shop and the paid amount.
 func (s *sheet) head(r Receipt) {
 	if r.Banner != "" {
 		s.paragraph("B", 12, textColour, r.Banner)
@@ -117,7 +117,7 @@ func (s *sheet) head(r Receipt) {
 	s.Ln(8)
 }
 
-// body writes the facts, the notes, and what was paid for.
+// body writes the facts, the notes, the summary and the texts at the end.
 func (s *sheet) body(r Receipt) {
 	s.paragraph("B", 13, textColour, r.Heading)
 	s.Ln(3)
@@ -153,12 +153,11 @@ func (s *sheet) paragraph(style string, size float64, colour [3]int, text string
 	s.MultiCell(s.width, lineHeight(size), text, "", "L", false)
 }
 
-// lineHeight returns the height of a line of letters of a size: about one and a half times the size, which is in
-// points (0.35 mm).
+// lineHeight returns the line height in millimetres of a font size in points: about 1.5 times the size. A point is
+// 0.35 mm.
 func lineHeight(size float64) float64 { return size * 0.52 }
 
-// rows writes facts with a thin line above each. A row is kept on one page, unless it is longer
-// than a page.
+// rows writes facts, each below a thin line. A row has no page break, unless it is longer than a page.
 func (s *sheet) rows(facts []Fact) {
 	const size, smallSize = 10.0, 8.5
 	const gap = 4.0 // between the columns of labels and values

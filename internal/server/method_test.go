@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// allowedMethods returns the methods of an Allow header, sorted.
+// allowedMethods returns the methods in the Allow header of a response, sorted and separated by spaces.
 func allowedMethods(r *http.Response) string {
 	methods := strings.Split(r.Header.Get("Allow"), ", ")
 	slices.Sort(methods)
@@ -58,7 +58,6 @@ func TestMethods_of_every_path(t *testing.T) {
 	checkRefused(t, f.send(message{method: "BREW", target: "/api/v2/nothing"}), http.StatusNotFound, "not_found")
 }
 
-// HEAD returns the headers of GET without the body.
 func TestMethods_HEAD_is_GET_without_the_body(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

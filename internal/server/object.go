@@ -17,7 +17,7 @@ import (
 	"chequer/internal/api"
 )
 
-// field is a member of a request's object. The error of set completes a sentence that begins with
+// field is a field of a request. The text of an error of set is the rest of a sentence that begins with
 // the field's name.
 type field struct {
 	required bool
@@ -27,7 +27,7 @@ type field struct {
 // maxDepth is the maximum nesting depth of lists and objects in a field.
 const maxDepth = 2
 
-// request returns the request in the JSON body of a call.
+// request decodes the JSON body of a call.
 func request[T any](c echo.Context, k call) (r T, err error) {
 	if err = requireJSON(c); err == nil {
 		err = decode(k.body, &r)
@@ -35,7 +35,7 @@ func request[T any](c echo.Context, k call) (r T, err error) {
 	return r, err
 }
 
-// optionalRequest is request for an optional body.
+// optionalRequest is like request, but returns the zero request for an empty body.
 func optionalRequest[T any](c echo.Context, k call) (r T, err error) {
 	if len(k.body) == 0 {
 		return r, nil
@@ -88,8 +88,8 @@ type reader struct {
 	tokens *json.Decoder
 }
 
-// member reads a name and its value. It records in present that the name is present, and whether the
-// value is not null.
+// member reads a name and its value. present has an entry for each name, which is false if the value is
+// null.
 func (r *reader) member(fields map[string]field, present map[string]bool) error {
 	name, err := r.name()
 	if err != nil {
@@ -124,8 +124,8 @@ func unknownField(name string, fields map[string]field) error {
 	return badRequest("unknown_field", quote(name)+" is unknown")
 }
 
-// quote returns the name of a field that the caller wrote, unless the name is long or contains text
-// that no error may contain.
+// quote returns the subject of an error message about a field: its quoted name, or "A field" if the name
+// is long or contains text that must not be in an error.
 func quote(name string) string {
 	if utf8.RuneCountInString(name) > 64 || strings.Contains(strings.ToLower(name), forbidden) {
 		return "A field"
@@ -133,7 +133,8 @@ func quote(name string) string {
 	return "Field " + strconv.Quote(name)
 }
 
-// value reads a text, json.Number, bool, nil, []any or map[string]any.
+// value reads a value: a string, json.Number, bool, nil, []any or map[string]any. Lists and objects may be
+// nested depth levels deep.
 func (r *reader) value(depth int) (any, error) {
 	start := r.tokens.InputOffset()
 	token, err := r.tokens.Token()
@@ -195,9 +196,9 @@ func (r *reader) name() (string, error) {
 	return name, err
 }
 
-// checkText refuses text that databases and other programs cannot store: U+0000, and half of a
-// surrogate pair, which encoding/json would replace with U+FFFD. literal is the JSON string that the
-// caller sent.
+// checkText returns an error for text that databases and other programs cannot store: U+0000, and half of
+// a surrogate pair, which encoding/json replaces with U+FFFD. literal is the JSON string in the body,
+// perhaps with characters before it.
 func checkText(text string, literal []byte) error {
 	if strings.ContainsRune(text, 0) {
 		return errors.New("must not contain U+0000")
@@ -225,7 +226,8 @@ func checkText(text string, literal []byte) error {
 	}
 }
 
-// escaped reads an escape of four hexadecimal digits at the start of a literal.
+// escaped returns the UTF-16 code unit of an escape such as \u00e4 at the start of literal, and reports
+// whether there is one.
 func escaped(literal []byte) (rune, bool) {
 	if len(literal) < 6 || literal[0] != '\\' || literal[1] != 'u' {
 		return 0, false

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/api"
 )
 
-// newLateFixture returns a fixture with an expired invoice that received its price late.
+// newLateFixture returns a fixture with an expired invoice whose price was paid after the expiry.
 func newLateFixture(t *testing.T) *fixture {
 	t.Helper()
 	now := noon
@@ -25,7 +25,7 @@ func newLateFixture(t *testing.T) *fixture {
 	return f
 }
 
-// decide sends a decision and returns the invoice.
+// decide posts an action on the invoice and returns the changed invoice.
 func (f *fixture) decide(t *testing.T, action, key, body string) (r api.Resource) {
 	t.Helper()
 	got := f.send(invoiceAction(action, key, body))

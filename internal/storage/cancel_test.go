@@ -12,8 +12,8 @@ import (
 	"chequer/internal/watcher"
 )
 
-// With -race this test finds a work function that writes its results after the caller, whose context has
-// ended, has returned.
+// With -race this test fails if a call returns when its context ends while its work function still writes
+// results.
 func TestStorage_does_not_write_results_after_the_context_ended(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
@@ -60,7 +60,7 @@ func TestStorage_does_not_write_results_after_the_context_ended(t *testing.T) {
 				group.Go(func() {
 					for i := range 60 {
 						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%20)*100*time.Microsecond)
-						_ = call(ctx, fmt.Sprint(name, caller, "-", i)) // it may fail
+						_ = call(ctx, fmt.Sprint(name, caller, "-", i)) // an error is allowed
 						cancel()
 					}
 				})

@@ -1,7 +1,7 @@
 package storage
 
-// SetSumBatch sets the number of invoices of a part of the sums of days.
+// SetSumBatch sets the number of invoices that one transaction adds to the day sums.
 func SetSumBatch(s *Storage, n int) { s.sumBatch = n }
 
-// SetCompared sets the number of the newest paid invoices whose days DaySumsDiffer compares.
+// SetCompared sets the number of newest paid invoices whose days DaySumsDiffer compares.
 func SetCompared(s *Storage, n int) { s.compared = n }

@@ -30,10 +30,10 @@ func (r invoiceRow) flags() ([]string, error) {
 	return flags, nil
 }
 
-// saveFlags writes the flags and the status of an invoice if they changed, and updates the tallies. For
-// a new invoice, before has only the status Created. Most changes write nothing. On PostgreSQL a transaction locks the
-// rows of tallies in the order of updateTallies and, after them, only rows of day_sum_zones, day_sums and the audit log, so
-// that no two transactions wait for each other.
+// saveFlags writes the flags of an invoice with its status and updates the tallies, if one of the columns that determine
+// them changed. For a new invoice, before has only the status Created. On PostgreSQL a transaction locks the rows of tallies
+// in the order of updateTallies and, after them, only rows of day_sum_zones, day_sums and the audit log, so that no two
+// transactions wait for each other.
 func saveFlags(ctx context.Context, q querier, before, after invoiceRow) error {
 	if before.status == after.status && before.exceptions == after.exceptions && before.accepted == after.accepted && before.decided == after.decided && before.refundAsked == after.refundAsked {
 		return nil

@@ -32,7 +32,8 @@ func (s *Storage) Undecided(ctx context.Context, merchantID string, mode invoice
 	return invoices, nil
 }
 
-// undecided returns the listing of the invoices that wait for a decision and are not snoozed at a time, from the oldest.
+// undecided returns the listing of the invoices after a position that wait for a decision and are not snoozed at a time,
+// oldest first.
 func undecided(merchantID string, mode invoice.Mode, at time.Time, after invoice.Position, limit int) listing {
 	flags, args := conditions([]any{merchantID, string(mode), limit},
 		filterIf(after != (invoice.Position{}), "(created_at, invoice_id) > (?, ?)", after.CreatedAt.UnixMilli(), after.ID),
@@ -84,7 +85,8 @@ func (l listing) sales() statement {
 	return l.withText("SELECT " + saleColumns + " FROM conversions WHERE invoice_id IN PAGE ORDER BY invoice_id, number")
 }
 
-// readPage reads the rows of a page. It runs no statement for rows that the page does not have.
+// readPage reads the rows of a page. It reads spends only if there are transfers, and sales and refunds only if an invoice
+// has some.
 func (s *Storage) readPage(ctx context.Context, q querier, p page) ([]record, error) {
 	rows, err := list(ctx, q, readInvoiceColumns, p.invoices.text, p.invoices.args...)
 	if err != nil || len(rows) == 0 {

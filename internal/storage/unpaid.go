@@ -8,9 +8,9 @@ import (
 	"chequer/internal/invoice"
 )
 
-// checkUnpaidLimits returns *invoice.TooManyUnpaidError if a creation has reached one of its
-// limits. The merchant's feed is locked, so no other creation of the merchant runs between the
-// check and the insertion.
+// checkUnpaidLimits returns *invoice.TooManyUnpaidError if one of the limits of a creation is reached.
+// The caller has locked the merchant's feed, so no other creation of the merchant runs between the check
+// and the insertion.
 func (s *Storage) checkUnpaidLimits(ctx context.Context, q querier, c invoice.Creation) error {
 	for _, limit := range c.UnpaidLimits {
 		var unpaid int
@@ -31,7 +31,7 @@ func (s *Storage) checkUnpaidLimits(ctx context.Context, q querier, c invoice.Cr
 	return nil
 }
 
-// addUnpaidPlaces stores that an invoice counts towards the limits of its creation.
+// addUnpaidPlaces stores that a new invoice counts towards the limits of its creation.
 func (s *Storage) addUnpaidPlaces(ctx context.Context, q querier, c invoice.Creation, invoiceID string) error {
 	for _, limit := range c.UnpaidLimits {
 		_, err := q.ExecContext(ctx, `
@@ -44,7 +44,7 @@ func (s *Storage) addUnpaidPlaces(ctx context.Context, q querier, c invoice.Crea
 	return nil
 }
 
-// callerGroup returns the name of a limit's group in storage, a MAC of the group.
+// callerGroup returns the name of a limit's group in storage: a MAC of the group, or "" for all callers.
 func (s *Storage) callerGroup(c invoice.Creation, limit invoice.UnpaidLimit) string {
 	if limit.Group == "" {
 		return ""
@@ -52,7 +52,7 @@ func (s *Storage) callerGroup(c invoice.Creation, limit invoice.UnpaidLimit) str
 	return s.box.MAC("unpaid caller group", c.MerchantID, limit.Group)
 }
 
-// deleteUnpaidPlaces deletes the places of invoices that no longer count.
+// deleteUnpaidPlaces deletes the places of invoices that are too old to count.
 func deleteUnpaidPlaces(ctx context.Context, q querier, now time.Time) error {
 	_, err := q.ExecContext(ctx, "DELETE FROM unpaid_places WHERE created_at <= $1", now.Add(-invoice.UnpaidWindow).UnixMilli())
 	if err != nil {

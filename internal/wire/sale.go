@@ -5,7 +5,7 @@ import (
 	"chequer/internal/invoice"
 )
 
-// sales returns the sales of the coins that paid an invoice.
+// sales returns, as API types, the sales of the coins that paid an invoice.
 func sales(inv *invoice.Invoice) []api.Sale {
 	list := []api.Sale{}
 	for i := range inv.Sales {

@@ -14,7 +14,7 @@ type SignIn struct {
 	Password Field
 	Code     Field
 	Hidden   []Hidden
-	Notice   string // says that the account was signed out
+	Notice   string // states that the account was signed out
 }
 
 // StepUp is the page that asks an account to confirm its identity before an action.
@@ -31,7 +31,7 @@ type StepUp struct {
 	Cancel      string
 }
 
-// Start is the page without an account: it asks for the token of the link that the server printed.
+// Start is the page that asks for the token of a link: the first owner's, an invitation or a recovery.
 type Start struct {
 	BareFrame
 	Heading string
@@ -42,21 +42,21 @@ type Start struct {
 	Button  string
 }
 
-// NewAccount is the page that creates an account from a link: the owner's on the first run, or an
-// invited one.
+// NewAccount is the page of a link that creates an account, the first owner's or an invited one, or that
+// lets an account set a new passkey or password.
 type NewAccount struct {
 	BareFrame
 	Heading  string
 	Intro    string
 	Problem  string
 	Passkey  Passkey
-	Action   string // takes the name and the password
+	Action   string // URL that receives the name and the password
 	Hidden   []Hidden
 	Name     Field // empty if the account has a name
 	Password Field
 }
 
-// Codes is the page that shows the secret of an authenticator app.
+// Codes is the page that shows the secret of an authenticator app and the recovery codes.
 type Codes struct {
 	BareFrame
 	Heading string
@@ -67,7 +67,7 @@ type Codes struct {
 	QR      views.QR
 	Title   string // accessible name of the QR code
 	Secret  []views.Group
-	// Recovery are the recovery codes, which are shown once.
+	// Recovery is the list of recovery codes, which are shown once.
 	Recovery []string
 	Code     Field
 	Button   string

@@ -11,9 +11,9 @@ import (
 	"chequer/internal/keys"
 )
 
-// showRecorded adds to a snapshot the recorded transfers that it covers, does not show yet, and
-// whose block is on the chain. The transfer of a token is confirmed by its receipt. The rise of
-// a balance was read at the hash of its block, and is valid as long as the block.
+// showRecorded adds to a snapshot the recorded transfers that it covers and does not show, if their
+// block is on the chain. A transfer of a watched token is added if its receipt confirms it, and to
+// Refuted otherwise. The rise of a balance was read at the hash of its block, and is valid with it.
 func (v *view) showRecorded(ctx context.Context, s *chain.Snapshot, watched chain.Watched) error {
 	v.departed.Forget(s.From.Height)
 	var claims []Log
@@ -64,8 +64,8 @@ func (v *view) showRecorded(ctx context.Context, s *chain.Snapshot, watched chai
 	return nil
 }
 
-// keepTransfer adds a confirmed transfer to the record of its block, so that it is not
-// confirmed again.
+// keepTransfer adds a confirmed transfer to the record that covers its block, so that later scans do
+// not confirm it again.
 func (v *view) keepTransfer(t chain.Transfer) {
 	for i := range v.records {
 		if r := &v.records[i]; r.first <= t.Block.Height && t.Block.Height <= r.Height {
@@ -74,8 +74,8 @@ func (v *view) keepTransfer(t chain.Transfer) {
 	}
 }
 
-// claim returns the log that a recorded transfer was made of; token is false if it
-// is not the transfer of a watched token.
+// claim returns the log that a recorded transfer was read from. token is false if it is not a
+// transfer of a watched token. A malformed ID, script or hash is an error.
 func (v *view) claim(t chain.Transfer) (log Log, token bool, err error) {
 	for contract, asset := range v.tokens {
 		if asset.Code != t.Asset || t.IsRise() {
@@ -89,7 +89,7 @@ func (v *view) claim(t chain.Transfer) (log Log, token bool, err error) {
 			return Log{}, false, fmt.Errorf("recorded transfer %s in block %s is not the transfer of a token", t.ID, t.Block.Hash)
 		}
 		log = Log{Contract: contract, To: to, Tx: tx, Index: uint32(index), Block: block, Height: t.Block.Height}
-		if !v.claimed[contract] { // otherwise the amount of the log is not recorded
+		if !v.claimed[contract] { // the recorded amount of a claimed token may differ from the log's
 			t.Amount.Minor().FillBytes(log.Amount[:])
 		}
 		return log, true, nil

@@ -5,15 +5,15 @@ import (
 	"chequer/internal/money"
 )
 
-// The chain IDs of the public test networks whose addresses simnet uses. The tokens are those
-// that their issuer, Circle, lists for them (developers.circle.com,
-// "USDC contract addresses" and "EURC contract addresses", testnet).
+// Chain IDs of the public test networks that appear in the payment links of simnet. The contracts of their
+// tokens are listed by the issuer, Circle, at developers.circle.com: "USDC contract addresses" and "EURC
+// contract addresses", testnet.
 const (
 	sepolia     = 11155111
 	baseSepolia = 84532
 )
 
-// policy is Bitcoin's, so that test payments of all assets behave like payments in Bitcoin.
+// policy equals the policy of Bitcoin, so that test payments in all assets behave like payments in Bitcoin.
 var policy = chain.Policy{
 	Depth: []chain.Depth{
 		{BelowCents: 500_00, Confirmations: 1},

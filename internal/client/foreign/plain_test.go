@@ -20,11 +20,11 @@ import (
 	"chequer/internal/signature"
 )
 
-// specOnlyServer implements only the specification: POST invoice/new and, if status is set,
-// GET invoice/status. It answers every other path with 404.
+// specOnlyServer is a service that implements only the specification: POST invoice/new and, if status is
+// set, GET invoice/status for the invoice f-1. It answers other requests with 404.
 type specOnlyServer struct {
 	t        *testing.T
-	ahead    time.Duration          // offset of its clock
+	ahead    time.Duration          // difference of its clock from the client's
 	status   atomic.Pointer[string] // nil means that there is no invoice/status
 	down     atomic.Bool
 	requests atomic.Int64
@@ -57,7 +57,7 @@ func (s *specOnlyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// check checks a request that creates an invoice against the specification.
+// check reports an error if the request for a new invoice differs from the specification.
 func (s *specOnlyServer) check(r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil || !signature.Verify("secret", body, r.Header.Get(api.HeaderSignature)) || r.Header.Get(api.HeaderKey) != "key" {
@@ -98,7 +98,7 @@ var plainRequest = api.InvoiceRequest{
 	Amount: "56.5", FiatCurrency: "EUR", URLSuccess: "https://shop.example/ok", URLFailure: "https://shop.example/no",
 }
 
-// plainWant returns the resource that the client builds from the answers of the service.
+// plainWant returns the resource that the client builds from the answers of specOnlyServer.
 func plainWant(status string) api.Resource {
 	return api.Resource{
 		ForeignID: "f-1", Mode: "live", Status: status, Exceptions: []string{},

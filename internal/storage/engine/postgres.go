@@ -14,15 +14,15 @@ import (
 // defaultConnections is the size of the pool if Options.Connections is zero.
 const defaultConnections = 8
 
-// maxAttempts is the largest number of attempts for work that fails for a transient reason.
+// maxAttempts is the maximum number of attempts for work that fails with a transient error.
 const maxAttempts = 10
 
-// reconnectTime is the time for which work is repeated after the loss of the connection, before the caller
-// gets the error.
+// reconnectTime is the time from the first attempt during which work is repeated if the connection is lost.
+// After it, the caller gets the error.
 const reconnectTime = 500 * time.Millisecond
 
-// postgres runs transactions concurrently, since locks are per row. Transactions that would wait for the
-// same rows share a commit, see groups.
+// postgres runs transactions concurrently, because PostgreSQL locks rows. Transactions that would wait for
+// the same rows share a commit, see groups.
 type postgres struct {
 	db     *sql.DB
 	pool   *pool
@@ -42,8 +42,8 @@ func newPostgres(db *sql.DB, pool *pool, connections int) *postgres {
 	return p
 }
 
-// write implements database. If the connection is lost during the commit, it is not known whether the
-// commit succeeded, and the caller gets an error.
+// write implements database. If the connection is lost during the commit, the caller gets an error although
+// the commit may have succeeded.
 func (p *postgres) write(ctx context.Context, w Work) error {
 	return p.retry(ctx, func() (final bool, err error) {
 		return p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelReadCommitted}, w)
@@ -75,8 +75,8 @@ func (p *postgres) close() error {
 	return p.db.Close()
 }
 
-// transaction runs work in a transaction. final is true for an error of a commit that may have succeeded,
-// so that the work must not run again.
+// transaction runs work in a transaction. final is true if the commit returned an error but may have
+// succeeded: then the work must not run again.
 func (p *postgres) transaction(ctx context.Context, o sql.TxOptions, w Work) (final bool, err error) {
 	tx, err := p.db.BeginTx(ctx, &o)
 	if err != nil {
@@ -92,9 +92,9 @@ func (p *postgres) transaction(ctx context.Context, o sql.TxOptions, w Work) (fi
 	return false, nil
 }
 
-// retry repeats do, a limited number of times, if PostgreSQL asks for a repetition or the
-// connection was lost. The wait in between grows, and is random so that callers do not repeat at
-// the same time.
+// retry calls do up to maxAttempts times, while it fails with a transient error that is not final. The
+// wait before each repetition is random, so that callers do not repeat at the same time, up to a limit
+// that doubles.
 func (p *postgres) retry(ctx context.Context, do func() (final bool, err error)) error {
 	started := time.Now()
 	for attempt := 1; ; attempt++ {
@@ -119,8 +119,8 @@ func isRetryable(err error) bool {
 	return errors.As(err, &fault) && (fault.Code == "40001" || fault.Code == "40P01")
 }
 
-// Absent reports whether a row was not found. A key that PostgreSQL cannot store, with a zero byte
-// or invalid UTF-8, belongs to no row: character_not_in_repertoire.
+// Absent reports whether err means that a row does not exist. No row has a key that PostgreSQL cannot
+// store, with a zero byte or invalid UTF-8: character_not_in_repertoire.
 func Absent(err error) bool {
 	var fault *pgconn.PgError
 	return errors.Is(err, sql.ErrNoRows) || errors.As(err, &fault) && fault.Code == "22021"

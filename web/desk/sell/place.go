@@ -9,7 +9,7 @@ import (
 	"chequer/web/desk/visit"
 )
 
-// The paths of the tabs.
+// Paths of the tabs, relative to the shop.
 const (
 	productsPath  = "/products"
 	linksPath     = "/links"
@@ -18,7 +18,7 @@ const (
 	storefrontPath = "/storefront"
 )
 
-// tabs returns the tabs of the place that the account may see.
+// tabs returns the tabs that the account may see. current is the path of the open tab.
 func (v *page) tabs(current string, mode merchant.Mode) []desk.Tab {
 	var tabs []desk.Tab
 	for _, t := range []struct {
@@ -45,7 +45,7 @@ func (v *page) mode() merchant.Mode {
 	return merchant.Live
 }
 
-// salesLink returns the link to the payments of a product, a link or a terminal.
+// salesLink returns the link to the payments of a product, a checkout link or a terminal.
 func (v *page) salesLink(kind invoice.OriginKind, id string, mode merchant.Mode) views.Link {
 	return views.Link{Text: v.Text("desk.payments"), URL: v.BelowIn("/payments?source="+string(kind)+":"+id, mode == merchant.Test)}
 }
@@ -55,7 +55,7 @@ func (v *page) listFrame(title, path string, mode merchant.Mode) (desk.Frame, er
 	return v.FrameIn(title, visit.SellPath, path, mode == merchant.Test)
 }
 
-// objectFrame returns the frame of the page of a product, a link or a terminal, which exists in one mode.
+// objectFrame returns the frame of the page of a product, a checkout link or a terminal, which exists in one mode.
 func (v *page) objectFrame(title string, mode merchant.Mode) (desk.Frame, error) {
 	f, err := v.Frame(title, visit.SellPath)
 	f.Test = mode == merchant.Test

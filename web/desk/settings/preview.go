@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// maxDrafts is the largest number of kept drafts. A theme with its style sheets has about 100 KB.
+	// maxDrafts is the largest number of drafts in memory. A draft with its style sheets takes about 100 KB.
 	maxDrafts = 48
-	// draftsPerSession is the largest number of kept drafts of one session, which may have several tabs open.
+	// draftsPerSession is the largest number of drafts of one session, which may have several tabs open.
 	draftsPerSession = 8
 )
 
-// drafts keeps the themes that pages of this process preview in memory. It is safe for concurrent use.
+// drafts holds in memory the unsaved themes that accounts preview. It is safe for concurrent use.
 type drafts struct {
 	mu   sync.Mutex
 	list []draft // oldest first
@@ -31,10 +31,10 @@ type draft struct {
 	present.Theme
 }
 
-// draftKey identifies a draft. Only the session that has entered it can see it.
+// draftKey identifies a draft. Only the session that created the draft can see it.
 type draftKey struct{ session, shop, hash string }
 
-// find returns a draft.
+// find returns the theme of a draft, and reports whether the draft is in memory.
 func (d *drafts) find(key draftKey) (present.Theme, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -45,8 +45,8 @@ func (d *drafts) find(key draftKey) (present.Theme, bool) {
 	return d.list[i].Theme, true
 }
 
-// add keeps a draft as the newest one. If the session has too many drafts, it removes the oldest of the session; if there
-// are too many in all, the oldest of all.
+// add adds a draft as the newest one. To stay within the limits, it first removes the oldest draft of the session or the
+// oldest of all.
 func (d *drafts) add(key draftKey, t present.Theme) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,10 +71,10 @@ func (d *drafts) add(key draftKey, t present.Theme) {
 // draftKey returns the key of a draft of the session for the shop.
 func (v *page) draftKey(hash string) draftKey { return draftKey{v.Session.Hash, v.Shop.ID, hash} }
 
-// noTheme replaces the hash of the default theme, which is empty, in an address.
+// noTheme stands in addresses for the hash of the default theme, which is empty.
 const noTheme = "default"
 
-// addDraft keeps a theme as a draft, and returns the address of the page of a sample invoice in that theme.
+// addDraft adds a theme to the drafts, and returns the path of its preview.
 func (v *page) addDraft(t theme.Theme) string {
 	hash := cmp.Or(t.Hash(), noTheme)
 	key := v.draftKey(hash)
@@ -91,7 +91,7 @@ func (v *page) addDraft(t theme.Theme) string {
 const previewPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'; " +
 	"require-trusted-types-for 'script'; trusted-types 'none'"
 
-// preview shows the page of a sample invoice in a draft.
+// preview shows the page of a sample invoice in the theme of a draft.
 func (v *page) preview() error {
 	t, found := v.drafts.find(v.draftKey(v.Param("hash")))
 	if !found {
@@ -107,7 +107,7 @@ func (v *page) preview() error {
 	return v.Show(http.StatusOK, views.PaymentPage(f.Sample()))
 }
 
-// previewAsset returns a style sheet or the logo of a draft. A logo that is opened as a document runs no script.
+// previewAsset serves a style sheet or the logo of a draft. A logo that is opened as a document runs no script.
 func (v *page) previewAsset() error {
 	t, found := v.drafts.find(v.draftKey(v.Param("hash")))
 	if !found {

@@ -12,7 +12,7 @@ import (
 	"chequer/web/desk/visit"
 )
 
-// enteredName is a name that was entered, with the reason why it was refused.
+// enteredName is the text of a name field, with the reason why the name was refused, or "".
 type enteredName struct{ name, problem string }
 
 // shop shows the name of the shop, and the form for a new shop.
@@ -20,7 +20,7 @@ func (v *page) shop() error {
 	return v.showShop(http.StatusOK, enteredName{name: v.Shop.Name}, enteredName{}, "")
 }
 
-// showShop shows the forms for the name of the shop and for a new shop. problem is the text above the forms.
+// showShop shows the forms for the name of the shop (current) and for a new shop (added). problem is the text above them.
 func (v *page) showShop(status int, current, added enteredName, problem string) error {
 	f, err := v.Frame(v.Text("desk.shop"), v.SettingsPath())
 	if err != nil {
@@ -45,7 +45,7 @@ func (v *page) showShop(status int, current, added enteredName, problem string) 
 	return v.Show(status, desk.ShopPage(p))
 }
 
-// renameShop changes the name of the shop.
+// renameShop changes the name of the shop, unless the name is set by CHEQUER_SHOP_NAME or was changed meanwhile.
 func (v *page) renameShop() error {
 	if v.Shop.ID == v.NamedShop {
 		return v.showShop(http.StatusConflict, enteredName{name: v.Shop.Name}, enteredName{}, v.Text("desk.shop.fixed"))
@@ -86,7 +86,7 @@ func (v *page) createShop() error {
 	return v.Done(v.Address("/desk/"+url.PathEscape(m.ID)), "shop-created")
 }
 
-// nameProblem returns the reason why a name was refused; "" for another error.
+// nameProblem returns the reason why a name was refused; "" for nil and other errors.
 func (v *page) nameProblem(err error) string {
 	if errors.Is(err, merchant.ErrNameTaken) {
 		return v.Text("desk.shop.taken")

@@ -10,8 +10,8 @@ import (
 	"chequer/web/desk/visit"
 )
 
-// zoneChoice returns the list of the time zones of the books by continent, with UTC first. A chosen zone that is not one
-// of zone.Names is inserted after UTC.
+// zoneChoice returns the field for the time zone of the books. Its options are zone.Names, grouped by continent. A chosen
+// zone that is not one of them is inserted after the first, UTC.
 func zoneChoice(v *visit.Visit, chosen string) desk.Choice {
 	c := desk.Choice{Name: string(merchant.SettingTimeZone), Label: v.Text("desk.zone"), Hint: v.Text("desk.zone.hint")}
 	names := zone.Names()

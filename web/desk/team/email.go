@@ -12,8 +12,8 @@ import (
 // emailPath is the path of the page that confirms the e-mail address of the account.
 const emailPath = notificationsPath + "/email"
 
-// askToConfirmEmail asks the account to confirm the address whose link it has opened. A program that opens the links of
-// a message confirms nothing.
+// askToConfirmEmail shows the form that confirms the address of an opened link. Opening the link is not enough, because
+// mail programs open links by themselves.
 func (v *page) askToConfirmEmail() error {
 	token := v.QueryParam("token")
 	email, err := v.Notifications.Pending(v.Request().Context(), v.Account, token)
@@ -35,12 +35,12 @@ func (v *page) askToConfirmEmail() error {
 	}))
 }
 
-// confirmEmail confirms the address of the link.
+// confirmEmail confirms the address of the link whose token is in the form.
 func (v *page) confirmEmail() error {
 	return v.answerNotificationsChange(v.Notifications.Verify(v.Request().Context(), v.Account, v.FormValue("token")), nil, "email-confirmed")
 }
 
-// sendLink sends the link of the pending address again.
+// sendLink sends the link to the unconfirmed address again.
 func (v *page) sendLink() error {
 	return v.answerNotificationsChange(v.Notifications.SendLink(v.Request().Context(), v.Account), nil, "email-link")
 }

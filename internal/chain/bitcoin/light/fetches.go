@@ -8,36 +8,36 @@ import (
 )
 
 const (
-	// maxFetches is the maximum number of announced transactions of a peer that wait to be fetched.
+	// maxFetches is the maximum number of undelivered transactions that a peer has announced.
 	maxFetches = 5_000
 	// fetchTimeout is the time after which a transaction is requested from another peer.
 	fetchTimeout = 10 * time.Second
-	// maxSources is the number of peers that are stored as sources of a transaction: more than
-	// are connected, unless the merchant names many.
+	// maxSources is the maximum number of sources of a transaction. There are fewer connected peers, unless
+	// the settings name many.
 	maxSources = 2 * outbound
 )
 
-// fetches are the announced transactions that are not delivered yet. Each is requested from one
-// peer at a time.
+// fetches holds the announced transactions that are not delivered yet. Each is requested from one peer
+// at a time.
 type fetches struct {
 	byTx  map[chainhash.Hash]*fetch
-	count map[int32]int // number of fetches by peer that is a source
+	count map[int32]int // by peer: number of transactions of which it is a source
 }
 
 type fetch struct {
 	requestedAt time.Time
-	peers       []int32 // sources; it is requested from the first
+	peers       []int32 // sources; the transaction is requested from the first
 }
 
 func newFetches() fetches {
 	return fetches{byTx: map[chainhash.Hash]*fetch{}, count: map[int32]int{}}
 }
 
-// isFull reports whether a peer has announced too many transactions that are not fetched.
+// isFull reports whether a peer has announced maxFetches transactions that are not delivered yet.
 func (f *fetches) isFull(peer int32) bool { return f.count[peer] >= maxFetches }
 
-// addSource adds a peer as a source of a transaction, and reports whether to request the
-// transaction now.
+// addSource adds a peer as a source of a transaction, up to maxSources. It reports whether the peer is
+// the first one, from which the caller then requests the transaction.
 func (f *fetches) addSource(id chainhash.Hash, peer int32, now time.Time) (request bool) {
 	current := f.byTx[id]
 	if current == nil {
@@ -55,7 +55,7 @@ func (f *fetches) addSource(id chainhash.Hash, peer int32, now time.Time) (reque
 // pending reports whether a transaction was announced and has not been delivered.
 func (f *fetches) pending(id chainhash.Hash) bool { return f.byTx[id] != nil }
 
-// remove ends the fetch of a transaction, and reports whether it was requested.
+// remove removes a transaction, and reports whether it was pending.
 func (f *fetches) remove(id chainhash.Hash) bool {
 	current := f.byTx[id]
 	if current == nil {
@@ -68,7 +68,8 @@ func (f *fetches) remove(id chainhash.Hash) bool {
 	return true
 }
 
-// nextPeer returns the next peer to request a transaction from after a peer did not deliver it.
+// nextPeer removes the peer that did not deliver a transaction, and returns the next source. ok is false if the
+// transaction was not requested from the peer or has no other source; in the latter case it is removed.
 func (f *fetches) nextPeer(id chainhash.Hash, peer int32, now time.Time) (next int32, ok bool) {
 	current := f.byTx[id]
 	if current == nil || len(current.peers) == 0 || current.peers[0] != peer {
@@ -84,8 +85,8 @@ func (f *fetches) nextPeer(id chainhash.Hash, peer int32, now time.Time) (next i
 	return current.peers[0], true
 }
 
-// overdue returns the transactions that are not delivered after fetchTimeout, by the peer from which they were
-// requested.
+// overdue returns the transactions that were requested at least fetchTimeout ago, by the peer from which they
+// were requested.
 func (f *fetches) overdue(now time.Time) map[int32][]chainhash.Hash {
 	overdue := map[int32][]chainhash.Hash{}
 	for id, current := range f.byTx {
@@ -96,8 +97,8 @@ func (f *fetches) overdue(now time.Time) map[int32][]chainhash.Hash {
 	return overdue
 }
 
-// removePeer removes a disconnected peer from the sources, and returns the transactions that were
-// requested from it.
+// removePeer removes a disconnected peer from the sources of the transactions that were requested from
+// other peers. It returns those that were requested from the peer; the caller calls nextPeer for each.
 func (f *fetches) removePeer(peer int32) (requested []chainhash.Hash) {
 	for id, current := range f.byTx {
 		switch i := slices.Index(current.peers, peer); {

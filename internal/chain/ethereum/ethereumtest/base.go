@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// BaseNode starts a fake node of Base whose contracts all report the given number of decimals.
+// BaseNode starts a fake node of Base and returns its URL. Every eth_call and every balance answers decimals.
 func BaseNode(t testing.TB, decimals int) (url string) {
 	t.Helper()
 	block := map[string]any{
