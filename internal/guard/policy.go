@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -63,7 +62,7 @@ func (t Target) check(port uint16) error {
 	case t.Plain && t.Live:
 		return &RefusedError{"must be https"}
 	case port != 80 && port != 443:
-		return &RefusedError{"must be at port 443 or 80"}
+		return &RefusedError{"must use port 443 or 80"}
 	}
 	return nil
 }
@@ -115,4 +114,4 @@ func PortOf(u *url.URL) (uint16, error) {
 var numeric = regexp.MustCompile(`(^|\.)(0x[0-9a-f]*|[0-9]+)$`)
 
 // isUnusual reports whether programs parse URLs with the character in different ways.
-func isUnusual(r rune) bool { return r <= ' ' || r > '~' || r == '\\' || unicode.IsControl(r) }
+func isUnusual(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }

@@ -132,7 +132,7 @@ type TerminalSellers struct {
 	Empty   string // why there are no rows
 }
 
-// SellerRow is a seller of the shop. State says whether the terminal is assigned to the seller.
+// SellerRow is a seller of the shop. State reports whether the terminal is assigned to the seller.
 type SellerRow struct {
 	Name   string
 	State  State
