@@ -177,7 +177,7 @@ func TestEndpoint_refuses_invalid_requests(t *testing.T) {
 	for _, test := range []struct{ body, want string }{
 		{`{"url":"https://127.0.0.1/"}`, "url leads into the network of this server; the operator can allow it with CHEQUER_CALLBACK_ALLOW"},
 		{`{"url":"https://[64:ff9b::7f00:1]/"}`, "url leads into the network of this server; the operator can allow it with CHEQUER_CALLBACK_ALLOW"},
-		{`{"url":"https://shop.example:8443/"}`, "url must be at port 443 or 80"},
+		{`{"url":"https://shop.example:8443/"}`, "url must use port 443 or 80"},
 		{`{"url":"ftp://shop.example/"}`, "url must be an absolute https address"},
 		{`{"url":7}`, "url must be a string"},
 		{`{}`, "url is required"},
