@@ -30,7 +30,7 @@ func (d *demoSite) sellAtTerminal(order, amount string, actions ...string) strin
 // newSeller creates a seller of the shop.
 func (d *demoSite) newSeller() (seller *deskClient, name string) {
 	d.t.Helper()
-	name = "Jonas of " + d.t.Name()[strings.LastIndexByte(d.t.Name(), '/')+1:]
+	name = "Jonas " + rand.Text()[:8] // each test has a seller of its own
 	return newDeskClient(d.t, d.owner.invite("seller"), name), name
 }
 

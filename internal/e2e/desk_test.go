@@ -402,7 +402,7 @@ func TestDesk_accept_a_late_payment(t *testing.T) {
 			tab.waitFor(".note[role=status]", "The invoice was accepted as paid.", nil)
 			tab.waitFor(".sum .tag", "Paid", nil)
 			signedIn("/log")(tab, site)
-			tab.waitFor("main", id+": invoice.changed", nil)
+			tab.waitFor("main", "Invoice changed: "+id, nil)
 			tab.checkConsole()
 		})
 	}

@@ -68,7 +68,7 @@ func TestDesk_webhook_sends_a_failed_event_again(t *testing.T) {
 				t.Errorf("the event is signed with the key %q, want %q and its secret", h.Get(api.HeaderKey), key)
 			}
 			signedIn("/log")(tab, site)
-			tab.waitFor("main", "endpoint.resent", nil)
+			tab.waitFor("main", "Webhook resent", nil)
 			tab.checkConsole()
 		})
 	}
