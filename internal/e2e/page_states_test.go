@@ -228,7 +228,7 @@ var pageStates = []pageState{
 	{"desk_links_removed", ofDesk, linkRemoved, 0},
 	{"desk_links_none", ofDesk, signedIn("/links"), 0},
 	{"desk_link_new", ofDesk, signedIn("/links/new?mode=test"), 0},
-	{"desk_link_new_refused", ofDesk, inOrder(signedIn("/links/new"), enter("#amount", "2,50"), press("#edit .go", "#amount-error")), http.StatusUnprocessableEntity},
+	{"desk_link_new_refused", ofDesk, inOrder(signedIn("/links/new"), enter("#amount", "2,500"), press("#edit .go", "#amount-error")), http.StatusUnprocessableEntity},
 	{"desk_checkout_link", ofDesk, signedIn("/links/tip-jar/edit?done=link-added"), 0},
 	{"desk_checkout_link_remove", ofDesk, signedIn("/links/tip-jar/remove"), 0},
 	{"desk_terminals", ofDesk, signedIn("/terminals?mode=test"), 0},
