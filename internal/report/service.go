@@ -33,9 +33,12 @@ func (s *Service) Removed(ctx context.Context, merchantID string) (Removed, erro
 	return sums.Removed, err
 }
 
-// OldInvoices returns the largest number of a merchant's invoices that a removal with a cut deletes.
+// MaxOldInvoices is the number up to which OldInvoices counts.
+const MaxOldInvoices = 1000
+
+// OldInvoices returns the largest number of a merchant's invoices that a removal with a cut deletes, at most MaxOldInvoices.
 func (s *Service) OldInvoices(ctx context.Context, merchantID string, cut time.Time) (int64, error) {
-	return s.storage.CountBooks(ctx, merchantID, cut)
+	return s.storage.CountBooks(ctx, merchantID, cut, MaxOldInvoices)
 }
 
 // Sums returns the sum of a merchant's invoices that became paid in a period and are paid, for each currency. It reads

@@ -13,9 +13,9 @@ type Storage interface {
 	// DaySums returns the sums of a merchant's invoices that became paid in two periods and are paid, all read from the
 	// same state of the database. If origins is false, the keys have no origins.
 	DaySums(ctx context.Context, merchantID string, mode invoice.Mode, current, previous Period, origins bool) (DaySums, error)
-	// CountBooks returns the largest number of a merchant's invoices that a removal with a cut can delete. The removal may delete
-	// fewer.
-	CountBooks(ctx context.Context, merchantID string, cut time.Time) (int64, error)
+	// CountBooks returns the largest number of a merchant's invoices that a removal with a cut can delete, counted up to a limit.
+	// The removal may delete fewer.
+	CountBooks(ctx context.Context, merchantID string, cut time.Time, limit int64) (int64, error)
 	// PaidLines returns at most limit of the merchant's invoices that became paid from a time until before another, after
 	// a position, in the order in which they became paid. The zero position is the start.
 	PaidLines(ctx context.Context, merchantID string, mode invoice.Mode, from, until time.Time, after Position, limit int) ([]invoice.ExportLine, error)

@@ -305,12 +305,13 @@ func (s *Storage) endBookRun(ctx context.Context, q querier, run *bookRun, now t
 
 // CountBooks implements report.Storage. It reads only columns of the invoices, so it also counts invoices that stay for another
 // reason, such as an open refund.
-func (s *Storage) CountBooks(ctx context.Context, merchantID string, cut time.Time) (n int64, err error) {
+func (s *Storage) CountBooks(ctx context.Context, merchantID string, cut time.Time, limit int64) (n int64, err error) {
 	n, err = readOne(ctx, s, column[int64], `
-		SELECT COUNT(*) FROM invoices i
+		SELECT COUNT(*) FROM (SELECT 1 FROM invoices i
 		WHERE merchant_id = $1 AND mode IN ('live', 'test') AND created_at < $2 AND expires_at < $2 AND (paid_at IS NULL OR paid_at < $2)
 			AND next_check_at IS NULL AND status NOT IN ('created', 'pending')
-			AND NOT EXISTS (SELECT 1 FROM invoice_flags f WHERE f.invoice_id = i.id AND f.flag = $3)`, merchantID, cut.UnixMilli(), decisionFlag)
+			AND NOT EXISTS (SELECT 1 FROM invoice_flags f WHERE f.invoice_id = i.id AND f.flag = $3)
+		LIMIT $4) counted`, merchantID, cut.UnixMilli(), decisionFlag, limit)
 	if err != nil {
 		return 0, fmt.Errorf("count old invoices of %s: %w", merchantID, err)
 	}

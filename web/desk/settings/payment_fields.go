@@ -12,6 +12,7 @@ import (
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
+	"chequer/internal/report"
 	"chequer/internal/retention"
 	"chequer/views/desk"
 	"chequer/web/desk/visit"
@@ -164,6 +165,9 @@ func (f *paymentForm) removableInvoices() ([]string, error) {
 	n, err := f.Reports.OldInvoices(f.Request().Context(), f.Shop.ID, cut)
 	if err != nil {
 		return nil, err
+	}
+	if n == report.MaxOldInvoices { // there may be more
+		text = "desk.paying.removal.many"
 	}
 	date := f.Text("desk.date.year", "Day", strconv.Itoa(cut.Day()), "Month", f.Words.Month(cut.Month()), "Year", strconv.Itoa(cut.Year()))
 	return []string{f.Text(text, "Number", f.Words.Decimal(strconv.FormatInt(n, 10)), "Date", date, "Years", strconv.Itoa(years))}, nil
