@@ -30,7 +30,7 @@ import (
 func (d *domain) desk(c config.Config, o Options, ready readiness.Config, current func(ctx context.Context, shopID string) web.ShopSettings, follow *changes.Hub) http.Handler {
 	return desk.New(desk.Config{
 		Site: visit.Site{
-			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices, PaymentSettings: d.Settings,
+			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices, PaymentSettings: d.Settings, PluginDays: int(c.PersonalData),
 			Changes: follow, Casework: d.Casework,
 			IsDemo:   func(ctx context.Context) (bool, error) { return demo.IsDemo(ctx, d.Storage) },
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, RootShop: d.shop.ID, Words: locale.All().Default(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,

@@ -23,3 +23,19 @@ func TestLoad_checks_limits(t *testing.T) {
 		}
 	}
 }
+
+func TestLoad_checks_the_days_of_personal_data(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]config.Limit{"": 180, "off": 0, "31": 31, "36500": 36500} {
+		c, err := config.Load([]string{"CHEQUER_PERSONAL_DATA_DAYS=" + text})
+		if err != nil || c.PersonalData != want {
+			t.Errorf("%q: got %v, error %v, want %v", text, c.PersonalData, err, want)
+		}
+	}
+	for _, text := range []string{"0", "30", "36501", "6 months"} {
+		_, err := config.Load([]string{"CHEQUER_PERSONAL_DATA_DAYS=" + text})
+		if err == nil || !strings.HasPrefix(err.Error(), "CHEQUER_PERSONAL_DATA_DAYS: ") {
+			t.Errorf("%q: got error %v, want one that names the setting", text, err)
+		}
+	}
+}

@@ -44,11 +44,13 @@ type keyring struct {
 	merchant.Storage
 	keys  map[string]merchant.Key
 	reads int
+	asked []string // the public parts that were looked up
 	uses  []time.Time
 }
 
 func (s *keyring) Key(_ context.Context, key string) (merchant.Key, error) {
 	s.reads++
+	s.asked = append(s.asked, key)
 	k, known := s.keys[key]
 	if !known {
 		return k, merchant.ErrNotFound

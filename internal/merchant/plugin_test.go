@@ -2,7 +2,10 @@ package merchant_test
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"chequer/internal/merchant"
 )
@@ -31,6 +34,62 @@ func TestCreatePluginKey_stores_only_the_hash_of_the_token(t *testing.T) {
 	}
 	if _, err := service.Authenticate(t.Context(), k.Key); !errors.Is(err, merchant.ErrNotFound) {
 		t.Errorf("Authenticate: got error %v, want %v", err, merchant.ErrNotFound)
+	}
+}
+
+// wrongTokens returns refused tokens with the public part of a token.
+func wrongTokens(token string) map[string]string {
+	return map[string]string{
+		"first character of the secret part": token[:32] + "x" + token[33:],
+		"last character of the secret part":  token[:71] + "x",
+		"whole secret part":                  token[:32] + strings.Repeat("x", 40),
+	}
+}
+
+// The work for a token depends on its public part only: the secret part is not looked up, and is compared as a hash. So the time of a
+// refusal does not tell how much of a secret part is right.
+func TestAuthenticateToken_looks_up_the_public_part_only(t *testing.T) {
+	t.Parallel()
+	stored, service, at := newKeyring()
+	k, token, err := service.CreatePluginKey(t.Context(), "shop", merchant.PluginKey{Plugin: "other", Mode: merchant.Live, Scopes: []merchant.Scope{merchant.ScopeViewInvoices}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := wrongTokens(token)
+	tokens["right token"] = token
+	for name, text := range tokens {
+		*at = at.Add(time.Minute) // nothing is cached
+		stored.asked = nil
+		if _, err := service.AuthenticateToken(t.Context(), text); (err == nil) != (text == token) {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if !slices.Equal(stored.asked, []string{k.Key}) {
+			t.Errorf("%s: looked up %q, want the public part once", name, stored.asked)
+		}
+	}
+	stored.asked = nil
+	for _, text := range []string{token[:71], token + "x", token[32:]} {
+		if _, err := service.AuthenticateToken(t.Context(), text); !errors.Is(err, merchant.ErrNotFound) || len(stored.asked) > 0 {
+			t.Errorf("a token of another length: looked up %q, error %v", stored.asked, err)
+		}
+	}
+}
+
+// BenchmarkAuthenticateToken measures refusals. The kinds of wrong tokens take the same time.
+func BenchmarkAuthenticateToken(b *testing.B) {
+	_, service, _ := newKeyring()
+	_, token, err := service.CreatePluginKey(b.Context(), "shop", merchant.PluginKey{Plugin: "other", Mode: merchant.Live, Scopes: []merchant.Scope{merchant.ScopeViewInvoices}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, text := range wrongTokens(token) {
+		b.Run(strings.ReplaceAll(name, " ", "_"), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := service.AuthenticateToken(b.Context(), text); !errors.Is(err, merchant.ErrNotFound) {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

@@ -39,6 +39,26 @@ func Due(inv *invoice.Invoice, months int, beside Beside, now time.Time) bool {
 	return isFinished(inv, at) && !at.Before(lastActivity(inv).AddDate(0, months, 0)) && !now.Before(beside.NewestNote.AddDate(0, months, 0))
 }
 
+// PluginMetadataSince returns the zero time if the metadata of a shop plug-in may be removed from an invoice at a time on the
+// real clock: the invoice is finished, and the given days have passed since its last activity. Otherwise it returns the
+// earliest time, on the real clock, at which the period can have begun: the last activity, or the beginning of a period that
+// ends now, because an invoice that is not finished waits for more.
+func PluginMetadataSince(inv *invoice.Invoice, days int, now time.Time) time.Time {
+	since, ended := lastActivity(inv).Add(-inv.Clock), now.AddDate(0, 0, -days)
+	switch {
+	case since.After(ended):
+		return since
+	case !isFinished(inv, now.Add(inv.Clock)):
+		return ended
+	}
+	return time.Time{}
+}
+
+// RemovePluginMetadata records the removal of the metadata of a shop plug-in, which the caller deletes.
+func RemovePluginMetadata(inv *invoice.Invoice, now time.Time) {
+	recordRemoval(inv, []invoice.PersonalData{invoice.ShopMetadata}, now)
+}
+
 // isFinished reports whether an invoice waits for no payment, confirmation, decision, refund or sale at a time on its own
 // clock.
 func isFinished(inv *invoice.Invoice, at time.Time) bool {
@@ -96,13 +116,17 @@ func RemoveFrom(inv *invoice.Invoice, beside Beside, now time.Time) (removed Rem
 			*url = ""
 		}
 	}
-	kinds := removed.kinds()
-	if len(kinds) > 0 || inv.Removal.At.IsZero() {
-		kinds = append(kinds, inv.Removal.Kinds...)
-		slices.Sort(kinds)
-		inv.Removal = invoice.Removal{At: now, Kinds: slices.Compact(kinds)}
+	if kinds := removed.kinds(); len(kinds) > 0 || inv.Removal.At.IsZero() {
+		recordRemoval(inv, kinds, now)
 	}
 	return removed
+}
+
+// recordRemoval records that kinds of personal data were removed from an invoice.
+func recordRemoval(inv *invoice.Invoice, kinds []invoice.PersonalData, now time.Time) {
+	kinds = append(kinds, inv.Removal.Kinds...)
+	slices.Sort(kinds)
+	inv.Removal = invoice.Removal{At: now, Kinds: slices.Compact(kinds)}
 }
 
 // keptMetadata returns the metadata that stay: those that the server set for an invoice of a product or a terminal,

@@ -14,7 +14,7 @@ type Remover struct {
 	Config
 }
 
-// Config configures a Remover. All fields are required.
+// Config configures a Remover. All fields but PluginDays are required.
 type Config struct {
 	Storage Storage
 	Now     func() time.Time
@@ -22,7 +22,9 @@ type Config struct {
 	Every time.Duration
 	// Pause is the time between two transactions, in which other work gets the database.
 	Pause time.Duration
-	Log   *slog.Logger
+	// PluginDays is the retention period of the metadata of shop plug-ins, in days; 0 keeps them.
+	PluginDays int
+	Log        *slog.Logger
 }
 
 // New returns a new Remover.
@@ -43,6 +45,7 @@ func (r *Remover) Run(ctx context.Context) error {
 // Remove carries out the runs that are due. If one fails, it continues with the next merchant.
 func (r *Remover) Remove(ctx context.Context) error {
 	return errors.Join(
+		r.removePluginMetadata(ctx),
 		r.removeOf(ctx, r.Storage.RetentionShops, r.Storage.RemovePersonalData),
 		r.removeOf(ctx, r.Storage.BookShops, r.Storage.RemoveBooks))
 }
@@ -56,15 +59,23 @@ func (r *Remover) removeOf(ctx context.Context, shops func(context.Context) ([]s
 	}
 	var faults []error
 	for _, id := range merchants {
-		faults = append(faults, r.complete(ctx, id, step))
+		faults = append(faults, r.complete(ctx, func() (bool, error) { return step(ctx, id, r.Now()) }))
 	}
 	return errors.Join(faults...)
 }
 
-// complete carries out the run of a merchant.
-func (r *Remover) complete(ctx context.Context, merchantID string, step func(context.Context, string, time.Time) (bool, error)) error {
+// removePluginMetadata removes the metadata of shop plug-ins whose period has ended.
+func (r *Remover) removePluginMetadata(ctx context.Context) error {
+	if r.PluginDays == 0 {
+		return nil
+	}
+	return r.complete(ctx, func() (bool, error) { return r.Storage.RemovePluginMetadata(ctx, r.PluginDays, r.Now()) })
+}
+
+// complete calls step, with pauses, until it reports that a run is complete.
+func (r *Remover) complete(ctx context.Context, step func() (done bool, err error)) error {
 	for {
-		done, err := step(ctx, merchantID, r.Now())
+		done, err := step()
 		if err != nil || done {
 			return err
 		}

@@ -3,6 +3,7 @@ package retention_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -31,6 +32,10 @@ func (r *runs) called() []string {
 
 func (r *runs) RetentionShops(context.Context) ([]string, error) { return []string{"a", "b", "c"}, nil }
 
+func (r *runs) RemovePluginMetadata(_ context.Context, days int, now time.Time) (bool, error) {
+	return r.RemovePersonalData(context.Background(), fmt.Sprintf("plug-ins %d", days), now)
+}
+
 func (r *runs) BookShops(context.Context) ([]string, error) { return []string{"d"}, nil }
 
 func (r *runs) RemoveBooks(ctx context.Context, merchantID string, now time.Time) (bool, error) {
@@ -53,20 +58,20 @@ func TestRemover_pauses_and_continues_after_an_error(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		storage := &runs{left: map[string]int{"a": 3, "b": -1, "c": 1, "d": 2}}
+		storage := &runs{left: map[string]int{"plug-ins 180": 2, "a": 3, "b": -1, "c": 1, "d": 2}}
 		r := retention.New(retention.Config{
-			Storage: storage, Now: func() time.Time { return time.Time{}.Add(time.Since(start)) }, Every: time.Minute, Pause: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+			Storage: storage, Now: func() time.Time { return time.Time{}.Add(time.Since(start)) }, Every: time.Minute, Pause: 100 * time.Millisecond, PluginDays: 180, Log: slog.New(slog.DiscardHandler),
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- r.Run(ctx) }()
 		time.Sleep(59 * time.Second)
-		if diff := cmp.Diff([]string{"00.0 a", "00.1 a", "00.2 a", "00.2 b", "00.2 c", "00.2 d", "00.3 d"}, storage.called()); diff != "" {
+		if diff := cmp.Diff([]string{"00.0 plug-ins 180", "00.1 plug-ins 180", "00.1 a", "00.2 a", "00.3 a", "00.3 b", "00.3 c", "00.3 d", "00.4 d"}, storage.called()); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
 		time.Sleep(2 * time.Second)
-		if got := len(storage.called()); got != 11 {
-			t.Errorf("%d calls after the interval, want 11", got)
+		if got := len(storage.called()); got != 14 {
+			t.Errorf("%d calls after the interval, want 14", got)
 		}
 		stop()
 		if err := <-done; err != nil {

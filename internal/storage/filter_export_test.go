@@ -56,9 +56,10 @@ func CaseStatements(at time.Time, limit int) (inSnoozes, inResolutions Statement
 	return exported(snoozed("shop", invoice.Live, at, limit)), exported(resolutions("shop", invoice.Live, at, limit))
 }
 
-// RetentionStatements returns the statements that find the invoices of a run of the retention.
-func RetentionStatements(merchantID string, before time.Time) (passed, waiting []Statement) {
-	return []Statement{exported(passedInvoices(merchantID, invoice.Live, retentionPosition{1, "i"}, before))}, []Statement{exported(waitingInvoices(merchantID, "i"))}
+// RetentionStatements returns the statements that find the invoices of a run of the retention, and the metadata of plug-ins.
+func RetentionStatements(merchantID string, before time.Time) (passed, waiting, metadata []Statement) {
+	return []Statement{exported(passedInvoices(merchantID, invoice.Live, retentionPosition{1, "i"}, before))},
+		[]Statement{exported(waitingInvoices(merchantID, "i"))}, []Statement{exported(oldPluginMetadata(before))}
 }
 
 // TallyStatements returns the statements of Storage.Tally.

@@ -39,8 +39,9 @@ func filteredLists() []filtered {
 	lists = append(lists, filtered{"security", "audit_log_of_security", storage.SecurityStatements(page), false})
 	lists = append(lists, filtered{"sums of days", "day_sums_pkey", storage.DaySumsStatements(period), false})
 	lists = append(lists, filtered{"invoices of sums of days", "invoices_by_paid_at", storage.FillStatements(), false})
-	passed, waiting := storage.RetentionStatements("shop", noon)
-	lists = append(lists, filtered{"retention", "invoices_by_age", passed, false}, filtered{"waiting for the retention", "retention_waiting_pkey", waiting, false})
+	passed, waiting, metadata := storage.RetentionStatements("shop", noon)
+	lists = append(lists, filtered{"retention", "invoices_by_age", passed, false}, filtered{"waiting for the retention", "retention_waiting_pkey", waiting, false},
+		filtered{"metadata of plug-ins", "plugin_data_by_age", metadata, false})
 	for _, after := range []report.Position{{}, {PaidAt: noon, ID: "i9"}} {
 		lists = append(lists, filtered{"paid", "invoices_by_paid_at", storage.PaidStatements(period, after, page), false})
 	}

@@ -129,7 +129,7 @@ func (s *Storage) insert(ctx context.Context, q querier, c invoice.Creation, inv
 	if err := saveEvidence(ctx, q, c.EvidenceName, c.Evidence); err != nil {
 		return err
 	}
-	if err := keepPluginMetadata(ctx, q, c, inv.ID); err != nil {
+	if err := keepPluginMetadata(ctx, q, c, inv); err != nil {
 		return err
 	}
 	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil {

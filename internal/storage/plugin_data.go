@@ -15,11 +15,12 @@ import (
 )
 
 // keepPluginMetadata writes the metadata that a shop plug-in sent with a new invoice.
-func keepPluginMetadata(ctx context.Context, q querier, c invoice.Creation, invoiceID string) error {
+func keepPluginMetadata(ctx context.Context, q querier, c invoice.Creation, inv *invoice.Invoice) error {
 	if len(c.PluginMetadata) == 0 {
 		return nil
 	}
-	_, err := q.ExecContext(ctx, "INSERT INTO plugin_data (invoice_id, metadata) VALUES ($1, $2)", invoiceID, string(c.PluginMetadata))
+	_, err := q.ExecContext(ctx, "INSERT INTO plugin_data (invoice_id, metadata, kept_since) VALUES ($1, $2, $3)",
+		inv.ID, string(c.PluginMetadata), endOfDay(inv.CreatedAt).UnixMilli())
 	if err != nil {
 		return fmt.Errorf("write metadata of plug-in: %w", err)
 	}
@@ -92,9 +93,10 @@ func (s *Storage) SetPluginArchived(ctx context.Context, merchantID, invoiceID s
 // no such invoice.
 func (s *Storage) changePluginData(ctx context.Context, merchantID, invoiceID string, change func(*invoice.PluginData)) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
-		var id, metadata string
+		var createdAt int64
+		var metadata string
 		var archivedAt sql.Null[int64]
-		err := q.QueryRowContext(ctx, "SELECT id FROM invoices WHERE id = $1 AND merchant_id = $2"+s.engine.ForUpdate, invoiceID, merchantID).Scan(&id)
+		err := q.QueryRowContext(ctx, "SELECT created_at FROM invoices WHERE id = $1 AND merchant_id = $2"+s.engine.ForUpdate, invoiceID, merchantID).Scan(&createdAt)
 		if err != nil {
 			return notFound(err, "lock invoice", invoiceID)
 		}
@@ -109,9 +111,9 @@ func (s *Storage) changePluginData(ctx context.Context, merchantID, invoiceID st
 			return nil
 		}
 		_, err = q.ExecContext(ctx, `
-			INSERT INTO plugin_data (invoice_id, metadata, archived_at) VALUES ($1, $2, $3)
+			INSERT INTO plugin_data (invoice_id, metadata, archived_at, kept_since) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (invoice_id) DO UPDATE SET metadata = excluded.metadata, archived_at = excluded.archived_at`,
-			invoiceID, string(d.Metadata), millis(d.ArchivedAt))
+			invoiceID, string(d.Metadata), millis(d.ArchivedAt), endOfDay(utc(createdAt)).UnixMilli())
 		if err != nil {
 			return fmt.Errorf("write data of plug-in: %w", err)
 		}

@@ -173,21 +173,22 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 
 // unrecorded are the methods that change the database without an entry of the audit log.
 var unrecorded = map[string]string{
-	"CreateInvoice":      "an invoice is its own record",
-	"UpdateSimnet":       "test network",
-	"UseKey":             "not a change of the merchant",
-	"UseNonce":           "not a change of the merchant",
-	"UseSession":         "not a change of the merchant",
-	"UpdateAttempts":     "failed sign-ins; the service records a lock-out",
-	"SaveProgress":       "observation of a network",
-	"SaveAttempt":        "attempt of a delivery",
-	"SaveOutcome":        "attempt to send a message",
-	"RecordFaults":       "observation of the server",
-	"RecordSummary":      "message of the system",
-	"RecordUnreadable":   "observation of the server",
-	"RemovePersonalData": "the end of a run has an entry",
-	"RemoveBooks":        "the end of a run has an entry",
-	"SaveUntrustedProxy": "observation of the server",
+	"CreateInvoice":        "an invoice is its own record",
+	"UpdateSimnet":         "test network",
+	"UseKey":               "not a change of the merchant",
+	"UseNonce":             "not a change of the merchant",
+	"UseSession":           "not a change of the merchant",
+	"UpdateAttempts":       "failed sign-ins; the service records a lock-out",
+	"SaveProgress":         "observation of a network",
+	"SaveAttempt":          "attempt of a delivery",
+	"SaveOutcome":          "attempt to send a message",
+	"RecordFaults":         "observation of the server",
+	"RecordSummary":        "message of the system",
+	"RecordUnreadable":     "observation of the server",
+	"RemovePersonalData":   "the end of a run has an entry",
+	"RemovePluginMetadata": "a call that removes metadata has an entry",
+	"RemoveBooks":          "the end of a run has an entry",
+	"SaveUntrustedProxy":   "observation of the server",
 }
 
 // changingName matches names of methods that change the database.

@@ -8,6 +8,7 @@ import (
 
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/web/desk"
 )
 
 // Nothing is removed unless the shop chooses a period; a shorter one needs a confirmed sign-in, a longer one does not.
@@ -39,6 +40,21 @@ func TestRetention_needs_a_confirmation_for_a_shorter_period(t *testing.T) {
 		t.Errorf("the choices are %q, want none", got)
 	}
 	b.get("/desk/shop/log").want(http.StatusOK, "personal data months: 7 → 24")
+}
+
+// The payment settings state how long the data that shop plug-ins send are kept.
+func TestRetention_states_the_period_of_plugin_data(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	for days, want := range map[int]string{
+		180: "What shop plug-ins send about buyers is removed 180 days after the end of the invoice",
+		0:   "CHEQUER_PERSONAL_DATA_DAYS is off",
+	} {
+		f.config.PluginDays = days
+		f.desk = desk.New(f.config)
+		b.get(settingsPath).want(http.StatusOK, want)
+	}
 }
 
 // The page of an invoice states what was removed, and still takes notes.

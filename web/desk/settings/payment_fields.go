@@ -86,7 +86,7 @@ func (f *paymentForm) pageGroups(removable []string) []desk.SettingGroup {
 	return []desk.SettingGroup{{Heading: f.Text("desk.paying.pages"), Text: f.Text("desk.paying.pages.text"), Inputs: []desk.SettingInput{
 		choiceSetting(f, merchant.SettingStorefront, "desk.paying.storefront", "desk.paying.storefront.hint", []string{"off", "on"}, storefrontTexts), f.currencies(), f.languages(),
 	}}, {Heading: f.Text("desk.paying.books"), Text: f.Text("desk.paying.books.text"), Inputs: []desk.SettingInput{f.zones()}},
-		{Heading: f.Text("desk.paying.retention"), Text: f.Text("desk.paying.retention.text"), Inputs: []desk.SettingInput{f.personalData(), f.bookYears()}, Notes: removable}}
+		{Heading: f.Text("desk.paying.retention"), Text: f.Text("desk.paying.retention.text"), Inputs: []desk.SettingInput{f.personalData(), f.bookYears()}, Notes: append(removable, f.pluginRetention())}}
 }
 
 // withoutMempool returns a note about each network on which a zero-confirmation cap has no effect.
@@ -97,6 +97,14 @@ func (f *paymentForm) withoutMempool() (notes []string) {
 		}
 	}
 	return notes
+}
+
+// pluginRetention returns a note about the data that shop plug-ins send.
+func (f *paymentForm) pluginRetention() string {
+	if f.PluginDays == 0 {
+		return f.Text("desk.paying.plugins.kept")
+	}
+	return f.Text("desk.paying.plugins.removed", "Number", strconv.Itoa(f.PluginDays))
 }
 
 // personalDataMonths are the periods that the form offers.

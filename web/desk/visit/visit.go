@@ -35,6 +35,8 @@ type Site struct {
 	Changes   *changes.Hub
 	// PaymentSettings manages the payment settings of the shops.
 	PaymentSettings *merchant.Settings
+	// PluginDays is the retention period of the metadata of shop plug-ins, in days; 0 keeps them.
+	PluginDays int
 
 	// IsDemo reports whether the server is a demo, whose shops accept test payments only.
 	IsDemo func(context.Context) (bool, error)
