@@ -288,6 +288,11 @@ func checkInvoice(t *testing.T, s shop, id string, want map[string]*big.Int, pai
 		}
 		if time.Now().After(end) {
 			t.Errorf("invoice %s is %s %v (paid in full: %t) with\n%q, want\n%q", id, r.Status, r.Exceptions, paid, got, wanted)
+			for _, p := range r.Payments {
+				if p.State == "seen" {
+					t.Errorf("payment %s has %d of %d confirmations", p.ID, p.Confirmations, p.Required)
+				}
+			}
 			return
 		}
 		time.Sleep(100 * time.Millisecond)
