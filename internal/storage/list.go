@@ -27,7 +27,7 @@ func (s *Storage) Undecided(ctx context.Context, merchantID string, mode invoice
 	if err != nil {
 		return nil, fmt.Errorf("list invoices that wait for a decision: %w", err)
 	}
-	sortByAge(invoices, (*invoice.Invoice).Position)
+	sortNewestFirst(invoices, (*invoice.Invoice).Position)
 	slices.Reverse(invoices)
 	return invoices, nil
 }
@@ -60,8 +60,8 @@ func (s *Storage) readInvoices(ctx context.Context, q querier, l listing) ([]*in
 	return invoices, nil
 }
 
-// sortByAge sorts a page in the order of the list: newest first.
-func sortByAge[T any](page []T, position func(T) invoice.Position) {
+// sortNewestFirst sorts a page in the order of the list.
+func sortNewestFirst[T any](page []T, position func(T) invoice.Position) {
 	slices.SortFunc(page, func(a, b T) int { return position(a).Compare(position(b)) })
 }
 
