@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
 )
 
 // goldenText formats an answer: its status, every header, and the unchanged body.
