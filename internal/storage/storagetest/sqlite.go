@@ -56,9 +56,9 @@ func dataSource(path string) string { return "file:" + (&url.URL{Path: path}).Es
 // The driver's hooks must not change while a connection is opened.
 func init() {
 	sqlite.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, name string) error {
-		source, _, _ := strings.Cut(name, "?")
-		if _, ok := unsynced.Load(source); !ok {
-			return nil
+		source, options, _ := strings.Cut(name, "?")
+		if _, ok := unsynced.Load(source); !ok || strings.Contains(options, "query_only") {
+			return nil // a connection that reads commits nothing, and the statement would make it read the schema
 		}
 		_, err := conn.ExecContext(context.Background(), "PRAGMA synchronous = OFF", nil)
 		return err
