@@ -89,6 +89,7 @@ nightly: test ## Run the slow tests too, and build for other systems
 	@for system in $(SYSTEMS); do echo "build for $$system"; \
 		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) build -o /dev/null ./cmd/chequer || exit 1; done
 	$(GO) test ./internal/sale ./internal/storage/...
+	E2E_NIGHTLY=on $(GO) test ./internal/invoice
 	@internal/e2e/fetch.sh nightly
 	internal/e2e/image.sh
 	E2E_NIGHTLY=on $(GO) test -count=1 -v -run 'Chaos|Lighthouse|WebKit' ./internal/e2e

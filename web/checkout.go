@@ -26,18 +26,18 @@ type pageRefusal struct {
 // Error implements error.
 func (r *pageRefusal) Error() string { return "page refused: " + r.texts.heading }
 
-// changedLink refuses a link that differs from the one that the shop made.
-var changedLink = &pageRefusal{status: http.StatusForbidden, texts: fault{"link.changed.heading", "link.changed.text"}}
+// errLinkChanged refuses a link that differs from the one that the shop made.
+var errLinkChanged = &pageRefusal{status: http.StatusForbidden, texts: fault{"link.changed.heading", "link.changed.text"}}
 
 // linkRefusals maps the service's error codes to refusals.
 var linkRefusals = map[string]*pageRefusal{
 	api.CodeLinkNotFound:  {status: http.StatusNotFound, texts: fault{"link.gone.heading", "link.gone.text"}},
 	api.CodeLinkExpired:   {status: http.StatusGone, texts: fault{"link.lapsed.heading", "link.lapsed.text"}},
-	api.CodeLinkChanged:   changedLink,
+	api.CodeLinkChanged:   errLinkChanged,
 	api.CodeLinkUnknown:   {status: http.StatusBadRequest, texts: fault{"link.changed.heading", "link.changed.added"}},
 	api.CodeLinkRepeated:  {status: http.StatusBadRequest, texts: fault{"link.changed.heading", "link.changed.twice"}},
 	api.CodeLinkMissing:   {status: http.StatusBadRequest, texts: fault{"link.cut.heading", "link.cut.text"}},
-	api.CodeLinkMalformed: {status: http.StatusBadRequest, texts: changedLink.texts},
+	api.CodeLinkMalformed: {status: http.StatusBadRequest, texts: errLinkChanged.texts},
 	api.CodeLinkKey:       {status: http.StatusForbidden, texts: fault{"link.barred.heading", "link.barred.text"}},
 }
 

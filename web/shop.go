@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	nothingSold = &pageRefusal{status: http.StatusNotFound, texts: fault{"product.nothing", "product.nothing.text"}}
-	notSold     = &pageRefusal{status: http.StatusNotFound, texts: fault{"product.unsold", "product.unsold.text"}}
+	errNoProducts      = &pageRefusal{status: http.StatusNotFound, texts: fault{"product.nothing", "product.nothing.text"}}
+	errProductNotFound = &pageRefusal{status: http.StatusNotFound, texts: fault{"product.unsold", "product.unsold.text"}}
 )
 
 // shop shows the list of the merchant's products.
@@ -29,7 +29,7 @@ func (h *Handler) shop(c echo.Context) error {
 		return err
 	}
 	if len(offers.Products) == 0 {
-		return nothingSold
+		return errNoProducts
 	}
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
 	return render(c, http.StatusOK, views.ShopPage(h.themedShopFrame(c, h.reader(c, "")).Shop(offers)))
@@ -40,10 +40,10 @@ func (h *Handler) shop(c echo.Context) error {
 func (h *Handler) products(c echo.Context, slug string) (api.ProductOffers, error) {
 	offers, err := h.requestStorefront(c).Client.ReadProducts(c.Request().Context(), api.ProductsRequest{Slug: slug})
 	if apiErr, ok := errors.AsType[*client.Error](err); ok && apiErr.Code == api.CodeProductNotFound {
-		return offers, notSold
+		return offers, errProductNotFound
 	}
 	if errors.Is(err, client.ErrUnsupported) {
-		return offers, nothingSold
+		return offers, errNoProducts
 	}
 	return offers, err
 }
@@ -70,14 +70,14 @@ func (h *Handler) product(c echo.Context) error {
 func (h *Handler) typedProduct(c echo.Context) (present.Order, error) {
 	slug := slugParam(c)
 	if !idPattern.MatchString(slug) {
-		return present.Order{}, notSold
+		return present.Order{}, errProductNotFound
 	}
 	offers, err := h.products(c, slug)
 	if err != nil {
 		return present.Order{}, err
 	}
 	if len(offers.Products) != 1 {
-		return present.Order{}, notSold
+		return present.Order{}, errProductNotFound
 	}
 	p := offers.Products[0]
 	if _, known := money.Fiat(p.FiatCurrency); !known {
@@ -116,7 +116,7 @@ func (h *Handler) orderProduct(c echo.Context) error {
 	n, problem := o.Count(r)
 	switch {
 	case problem != "" && o.Product.MaxQuantity <= 1:
-		return notSold // the page has no field for the quantity
+		return errProductNotFound // the page has no field for the quantity
 	case problem != "" || !update && !o.IsComplete(r):
 		return render(c, http.StatusUnprocessableEntity, views.ProductPage(h.themedShopFrame(c, r).CheckedProduct(o, n, problem)))
 	case update:
@@ -155,7 +155,7 @@ func (h *Handler) refuseProduct(c echo.Context, o present.Order, n int, err erro
 	case !ok:
 		return err
 	case apiErr.Code == api.CodeProductNotFound:
-		return notSold
+		return errProductNotFound
 	case apiErr.Code == api.CodePriceChanged:
 		token := o.Token
 		if o, err = h.typedProduct(c); err != nil {

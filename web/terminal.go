@@ -15,25 +15,25 @@ import (
 )
 
 var (
-	noTerminal = &pageRefusal{status: http.StatusNotFound, texts: fault{"terminal.gone", "terminal.gone.text"}}
-	noSecret   = &pageRefusal{status: http.StatusNotFound, texts: fault{"terminal.which", "terminal.which.text"}}
+	errTerminalNotFound      = &pageRefusal{status: http.StatusNotFound, texts: fault{"terminal.gone", "terminal.gone.text"}}
+	errTerminalSecretMissing = &pageRefusal{status: http.StatusNotFound, texts: fault{"terminal.which", "terminal.which.text"}}
 )
 
-// whichTerminal answers a request for /pos without the secret of a terminal.
-func (h *Handler) whichTerminal(echo.Context) error { return noSecret }
+// terminalSecretMissing answers a request for /pos without the secret of a terminal.
+func (h *Handler) terminalSecretMissing(echo.Context) error { return errTerminalSecretMissing }
 
 // terminal returns the terminal that the secret in the request's path names. It records the terminal's merchant in
 // the echo.Context.
 func (h *Handler) terminal(c echo.Context) (api.CheckoutLink, error) {
 	secret := c.Param("secret")
 	if !tokenPattern.MatchString(secret) {
-		return api.CheckoutLink{}, noTerminal
+		return api.CheckoutLink{}, errTerminalNotFound
 	}
 	terminal, err := h.config.Client.ReadCheckoutLink(c.Request().Context(), api.CheckoutRequest{Terminal: secret})
 	c.Set(merchantKey, terminal.MerchantID)
 	apiErr, ok := errors.AsType[*client.Error](err)
 	if ok && apiErr.Code == api.CodeTerminalNotFound || errors.Is(err, client.ErrUnsupported) {
-		return terminal, noTerminal
+		return terminal, errTerminalNotFound
 	}
 	return terminal, err
 }
@@ -67,7 +67,7 @@ func (h *Handler) charge(c echo.Context) error {
 	}
 	id, err := h.createAtTerminal(c, amount, typed)
 	if apiErr, ok := errors.AsType[*client.Error](err); ok && apiErr.Code == api.CodeTerminalNotFound {
-		return noTerminal
+		return errTerminalNotFound
 	}
 	if problem = h.problem(r, err); problem != nil {
 		return h.renderTerminal(c, terminal, typed, problem)

@@ -155,7 +155,7 @@ func (h *Handler) routes() {
 		pages.POST("/order/pay"+link, h.pay, limited) // a separate address for the reason in shopRoutes
 		pages.Match(read, "/order/pay"+link, h.backToForm)
 	}
-	pages.Match(read, "/pos", h.whichTerminal)
+	pages.Match(read, "/pos", h.terminalSecretMissing)
 	pages.Match(read, "/pos/:secret", h.pos)
 	pages.POST("/order/pos/:secret", h.charge, limited) // a separate address for the reason in shopRoutes
 	pages.Match(read, "/order/pos/:secret", h.backToForm)

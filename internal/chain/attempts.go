@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// ErrMoved means that the chain changed while it was read. The scan can be repeated at once.
-var ErrMoved = errors.New("the chain moved while it was read")
+// ErrChanged means that the chain changed while it was read. The scan can be repeated at once.
+var ErrChanged = errors.New("the chain changed while it was read")
 
-// maxAttempts is the maximum number of attempts of a scan that fails with ErrMoved.
+// maxAttempts is the maximum number of attempts of a scan that fails with ErrChanged.
 const maxAttempts = 3
 
-// Attempts runs the scans of a network one at a time, repeats those that fail with ErrMoved,
+// Attempts runs the scans of a network one at a time, repeats those that fail with ErrChanged,
 // and stores the error of the last scan. The zero value is ready to use. It is safe for concurrent use.
 type Attempts struct {
 	scanning sync.Mutex
@@ -21,13 +21,13 @@ type Attempts struct {
 	fault string // error of the last scan; "" if it succeeded
 }
 
-// Scan calls scan, up to maxAttempts times while it returns ErrMoved. Errors name the height of from.
+// Scan calls scan, up to maxAttempts times while it returns ErrChanged. Errors name the height of from.
 func (a *Attempts) Scan(from Cursor, scan func() (Snapshot, error)) (Snapshot, error) {
 	a.scanning.Lock()
 	defer a.scanning.Unlock()
 	for attempt := 1; ; attempt++ {
 		snapshot, err := scan()
-		if errors.Is(err, ErrMoved) && attempt < maxAttempts {
+		if errors.Is(err, ErrChanged) && attempt < maxAttempts {
 			continue
 		}
 		a.setFault(err)

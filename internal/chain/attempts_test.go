@@ -21,7 +21,7 @@ func TestAttempts(t *testing.T) {
 	}{
 		{"an unchanged chain is scanned once", 0, nil, 1, nil, ""},
 		{"a chain that changes twice is scanned three times", 2, nil, 3, nil, ""},
-		{"a chain that keeps changing returns ErrMoved after three scans", 9, nil, 3, chain.ErrMoved, "block 8: " + chain.ErrMoved.Error()},
+		{"a chain that keeps changing returns ErrChanged after three scans", 9, nil, 3, chain.ErrChanged, "block 8: " + chain.ErrChanged.Error()},
 		{"another error is returned at once", 0, unreachable, 1, unreachable, "unreachable"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestAttempts(t *testing.T) {
 			calls := 0
 			_, err := a.Scan(chain.Cursor{Height: 7}, func() (chain.Snapshot, error) {
 				if calls++; calls <= tt.moves {
-					return chain.Snapshot{}, fmt.Errorf("block 8: %w", chain.ErrMoved)
+					return chain.Snapshot{}, fmt.Errorf("block 8: %w", chain.ErrChanged)
 				}
 				return chain.Snapshot{}, tt.err
 			})

@@ -25,7 +25,7 @@ import (
 // startDemoProcess starts a demo in a process of its own, whose descriptors can be counted.
 func startDemoProcess(t *testing.T) (p *process, folder string) {
 	t.Helper()
-	folder, listen := t.TempDir(), freePort(t)
+	folder, listen := t.TempDir(), freeAddress(t)
 	p = &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
 		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+folder, "CHEQUER_RATE_LIMIT=off", "CHEQUER_TRUST_PROXY=127.0.0.1")}
 	p.demo()

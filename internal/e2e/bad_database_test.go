@@ -157,7 +157,7 @@ func checkDatabase(t *testing.T, db *sql.DB, minInvoices int) {
 // process. The program must serve pages meanwhile; requests for invoices wait.
 func TestDatabase_locked_by_another_process(t *testing.T) {
 	t.Parallel()
-	folder, listen := t.TempDir(), freePort(t)
+	folder, listen := t.TempDir(), freeAddress(t)
 	p := &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
 		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+folder, "CHEQUER_RATE_LIMIT=off")}
 	p.demo()

@@ -76,7 +76,7 @@ func TestPage_works_below_a_base_path(t *testing.T) {
 	c.BaseURL = "http://" + c.Listen + "/pay"
 	p := start(t, c, app.Options{Demo: true})
 	merchant := newShop(t, c.BaseURL, p.key)
-	for _, s := range []screen{phoneScreen, screens[2]} {
+	for _, s := range []screen{phoneScreen, phoneScreenNoJS} {
 		t.Run(s.name, func(t *testing.T) {
 			tab := open(t, s)
 			page := tab.createInvoice(c.BaseURL, "12,50")

@@ -83,7 +83,7 @@ func startShopIn(t *testing.T, folder string, c coin, n *bitcointest.Node) (*pro
 // newProcess returns the whole program, not started, with its data in a folder.
 func newProcess(t *testing.T, folder string, settings ...string) *process {
 	t.Helper()
-	listen := freePort(t)
+	listen := freeAddress(t)
 	return &process{t: t, url: "http://" + listen, environ: append(append(os.Environ(),
 		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+folder, "CHEQUER_RATES=fixed:BTC-EUR=86420.00,LTC-EUR=78.35,EUR-USD=1.08"), settings...)}
 }

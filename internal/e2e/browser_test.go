@@ -47,16 +47,13 @@ type screen struct {
 }
 
 var (
-	phoneScreen = screen{name: "phone", width: 390, height: 844}
-	deskScreen  = screen{name: "desk", width: 1280, height: 900}
+	phoneScreen     = screen{name: "phone", width: 390, height: 844}
+	deskScreen      = screen{name: "desk", width: 1280, height: 900}
+	phoneScreenNoJS = screen{name: "phone_without_javascript", width: 390, height: 844, noJS: true}
+	darkScreenNoJS  = screen{name: "desk_without_javascript_dark", width: 1280, height: 900, noJS: true, dark: true}
 )
 
-var screens = []screen{
-	phoneScreen,
-	deskScreen,
-	{name: "phone_without_javascript", width: 390, height: 844, noJS: true},
-	{name: "desk_without_javascript_dark", width: 1280, height: 900, noJS: true, dark: true},
-}
+var screens = []screen{phoneScreen, deskScreen, phoneScreenNoJS, darkScreenNoJS}
 
 // tab is a tab of the browser. It collects console messages.
 type tab struct {

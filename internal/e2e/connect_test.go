@@ -169,7 +169,7 @@ func (s *webShop) connectIn(tab *tab, permissions []string) string {
 // A plug-in asks for a key. The owner signs in, consents, and the shop uses the key at once, with and without JavaScript.
 func TestConnect(t *testing.T) {
 	t.Parallel()
-	for _, s := range []screen{deskScreen, screens[2]} {
+	for _, s := range []screen{deskScreen, phoneScreenNoJS} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			desk := newFirstRunDesk(t, allowLoopback)

@@ -12,7 +12,7 @@ import (
 // while the server is running.
 func TestCommands_decide_beside_a_running_server(t *testing.T) {
 	t.Parallel()
-	listen := freePort(t)
+	listen := freeAddress(t)
 	p := &process{t: t, url: "http://" + listen, environ: []string{"CHEQUER_LISTEN=" + listen, "CHEQUER_DATA_DIR=" + t.TempDir()}}
 	p.demo()
 	merchant := newShop(t, p.url, p.key)

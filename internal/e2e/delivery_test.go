@@ -214,7 +214,7 @@ const resendTimeout = 30 * time.Second
 func TestKilled_between_sending_and_saving(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine.name, func(t *testing.T) {
-			listen := freePort(t)
+			listen := freeAddress(t)
 			p := &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
 				"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), allowLoopback)}
 			if url := engine.database(t); url != "" {

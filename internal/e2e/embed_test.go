@@ -175,7 +175,7 @@ func TestEmbed_page_builds_a_snippet(t *testing.T) {
 	m := newMerchantSite(t)
 	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS="+m.origin), app.Options{Demo: true})
 	newShop(t, p.url, p.key).call(p.url, p.key, "POST", api.PathLinks, `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`, nil)
-	for _, s := range []screen{phoneScreen, deskScreen, screens[3]} {
+	for _, s := range []screen{phoneScreen, deskScreen, darkScreenNoJS} {
 		t.Run(s.name, func(t *testing.T) {
 			tab := open(t, s)
 			tab.visit(p.url + "/embed")

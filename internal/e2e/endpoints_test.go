@@ -45,7 +45,7 @@ func TestPayment_page_follows_tokens_and_ether(t *testing.T) {
 		func(*tokenShop) string { return "CHEQUER_EVM_ADDRESS_QUERIES=on" },
 		func(s *tokenShop) string {
 			proxies = []*closableProxy{newClosableProxy(t, s.base.RPC), newClosableProxy(t, s.base.RPC)}
-			return "CHEQUER_BASE_RPC=one=" + proxies[0].URL + ",two=" + proxies[1].URL + ",false=" + falseBalances(t, s.base.RPC) + ",dead=http://" + freePort(t)
+			return "CHEQUER_BASE_RPC=one=" + proxies[0].URL + ",two=" + proxies[1].URL + ",false=" + falseBalances(t, s.base.RPC) + ",dead=http://" + freeAddress(t)
 		})
 	node := shop.base
 	tab := open(t, phoneScreen)

@@ -65,7 +65,7 @@ func TestReal_ether_pays_an_invoice(t *testing.T) {
 	shop := openTokenShop(t,
 		func(*tokenShop) string { return "CHEQUER_EVM_ADDRESS_QUERIES=on" },
 		func(s *tokenShop) string {
-			return "CHEQUER_BASE_RPC=one=" + s.base.RPC + ",two=" + s.base.RPC + ",false=" + falseBalances(t, s.base.RPC) + ",dead=http://" + freePort(t)
+			return "CHEQUER_BASE_RPC=one=" + s.base.RPC + ",two=" + s.base.RPC + ",false=" + falseBalances(t, s.base.RPC) + ",dead=http://" + freeAddress(t)
 		})
 	node := shop.base
 	forwards := node.Deploy(t, ethereumtest.Forwards)

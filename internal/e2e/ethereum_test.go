@@ -42,13 +42,13 @@ func openTokenShop(t *testing.T, more ...func(*tokenShop) string) *tokenShop {
 	for _, n := range []*ethereumtest.Node{shop.ethereum, shop.base} {
 		n.Mine(t)
 	}
-	listen := freePort(t)
-	shop.metrics = freePort(t)
+	listen := freeAddress(t)
+	shop.metrics = freeAddress(t)
 	shop.process = &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
 		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), "CHEQUER_BITCOIN_NODE=off", "CHEQUER_METRICS="+shop.metrics,
 		"CHEQUER_RATES=fixed:BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08",
 		"CHEQUER_ETHEREUM_RPC=trusted:"+shop.ethereum.RPC,
-		"CHEQUER_BASE_RPC=one="+shop.base.RPC+",two="+shop.base.RPC+",three=http://"+freePort(t)+"/secretkey",
+		"CHEQUER_BASE_RPC=one="+shop.base.RPC+",two="+shop.base.RPC+",three=http://"+freeAddress(t)+"/secretkey",
 	)}
 	for _, setting := range more {
 		shop.environ = append(shop.environ, setting(shop))

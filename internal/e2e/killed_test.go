@@ -35,7 +35,7 @@ var engines = []struct {
 func TestKilled_while_creating_loses_no_invoice(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine.name, func(t *testing.T) {
-			listen := freePort(t)
+			listen := freeAddress(t)
 			p := &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
 				"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), "CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_RATE_LIMIT=off",
 				"CHEQUER_RATES=fixed:BTC-EUR=86420.00,EUR-USD=1.08")}

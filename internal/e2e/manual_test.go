@@ -55,7 +55,7 @@ func TestManual_commands_work(t *testing.T) {
 // that reach it.
 func runInDemo(t *testing.T, script string) {
 	t.Helper()
-	listen, folder := freePort(t), t.TempDir()
+	listen, folder := freeAddress(t), t.TempDir()
 	p := &process{t: t, url: "http://" + listen, environ: []string{
 		"PATH=" + filepath.Dir(binary(t)) + ":" + os.Getenv("PATH"), "HOME=" + folder,
 		"CHEQUER_LISTEN=" + listen, "CHEQUER_DATA_DIR=" + filepath.Join(folder, "data"),

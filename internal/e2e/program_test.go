@@ -12,8 +12,8 @@ import (
 	"chequer/internal/programtest"
 )
 
-// freePort returns an unused address on this machine.
-func freePort(t testing.TB) string {
+// freeAddress returns an unused address on this machine.
+func freeAddress(t testing.TB) string {
 	t.Helper()
 	return programtest.FreeAddress(t, "127.0.0.1")
 }
@@ -22,7 +22,7 @@ func freePort(t testing.TB) string {
 func settings(t testing.TB, more ...string) config.Config {
 	t.Helper()
 	c, err := config.Load(append([]string{
-		"CHEQUER_LISTEN=" + freePort(t), "CHEQUER_DATA_DIR=" + t.TempDir(),
+		"CHEQUER_LISTEN=" + freeAddress(t), "CHEQUER_DATA_DIR=" + t.TempDir(),
 	}, more...))
 	if err != nil {
 		t.Fatal(err)

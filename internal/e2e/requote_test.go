@@ -219,7 +219,7 @@ func (b *tab) pictureOf(selector string, s screen, state string) {
 func TestReceipt_prints_without_controls(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
-	s := screens[3]
+	s := darkScreenNoJS
 	tab := open(t, s)
 	id, err := merchant.client.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "56.50", FiatCurrency: "EUR", OrderID: "1042", Description: "Two prints"}, "")
 	if err != nil {

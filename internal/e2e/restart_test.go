@@ -74,7 +74,7 @@ func TestEnded_process_starts_again(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			listen := freePort(t)
+			listen := freeAddress(t)
 			p := &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
 				"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir())}
 			p.demo()

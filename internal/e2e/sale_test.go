@@ -39,7 +39,7 @@ func newSellingShop(t *testing.T, database string) *sellingShop {
 		t.Fatal(err)
 	}
 	exchange.Deposit("BTC", "1")
-	listen := freePort(t)
+	listen := freeAddress(t)
 	p := &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
 		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), "CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_RATE_LIMIT=off",
 		"CHEQUER_ETHEREUM_RPC=off", "CHEQUER_BASE_RPC=off", "CHEQUER_RATES=fixed:BTC-EUR=86420.00,EUR-USD=1.08", "CHEQUER_KRAKEN_URL="+url)}

@@ -143,7 +143,7 @@ type soakUsage struct{ heap, memory, files, goroutines, wal int64 }
 // connection.
 func newSoak(t *testing.T) *soak {
 	t.Helper()
-	folder, metrics := t.TempDir(), freePort(t)
+	folder, metrics := t.TempDir(), freeAddress(t)
 	p := newProcess(t, folder, "CHEQUER_METRICS="+metrics, "CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_ETHEREUM_RPC=off", "CHEQUER_BASE_RPC=off",
 		"CHEQUER_RATE_LIMIT=off", "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8", "CHEQUER_PASSPHRASE=correct horse battery staple")
 	s := &soak{process: p, t: t, folder: folder, metrics: metrics, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}

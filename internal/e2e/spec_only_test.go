@@ -150,7 +150,7 @@ func TestStorefront_needs_only_the_specification(t *testing.T) {
 		{"creation_only", false},
 		{"with_status", true},
 	} {
-		for _, s := range []screen{phoneScreen, screens[3]} {
+		for _, s := range []screen{phoneScreen, darkScreenNoJS} {
 			t.Run(variant.name+"_"+s.name, func(t *testing.T) {
 				service := &specOnlyServer{hasStatus: variant.hasStatus}
 				url := startSpecOnlyShop(t, service)

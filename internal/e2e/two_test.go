@@ -166,7 +166,7 @@ func TestKeys_change_on_a_running_server(t *testing.T) {
 // onAnotherPort returns settings with another address to listen on.
 func onAnotherPort(t *testing.T, c config.Config) config.Config {
 	t.Helper()
-	c.Listen = freePort(t)
+	c.Listen = freeAddress(t)
 	return c
 }
 

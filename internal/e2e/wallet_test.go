@@ -406,7 +406,7 @@ func TestPage_without_a_wallet(t *testing.T) {
 
 // TestWrong_asset_is_shown shows a payment in a currency that was not asked for.
 func TestWrong_asset_is_shown(t *testing.T) {
-	for _, s := range []screen{phoneScreen, {name: "desk_dark", width: 1280, height: 900, dark: true}, screens[2]} {
+	for _, s := range []screen{phoneScreen, {name: "desk_dark", width: 1280, height: 900, dark: true}, phoneScreenNoJS} {
 		t.Run(s.name, func(t *testing.T) {
 			tab, stub := open(t, s), newStubService(t)
 			tab.visit(stub.url("EURC-BASE"))

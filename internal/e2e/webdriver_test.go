@@ -314,13 +314,7 @@ func (s *session) click(selector string) {
 // waitFor waits until an element's text contains words.
 func (s *session) waitFor(selector, want string) {
 	s.t.Helper()
-	got := ""
-	for deadline := time.Now().Add(waitTimeout); !strings.Contains(got, want); got = s.text(selector) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("%s has the text %q, want %q", selector, got, want)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	until(s.t, waitTimeout, selector+" has the text "+want, func() bool { return strings.Contains(s.text(selector), want) })
 }
 
 // shot returns a screenshot of an element.

@@ -67,15 +67,11 @@ func randomSpends(unpaid *invoice.Invoice, quotes []invoice.Quote, random *rand.
 
 func TestEvaluate_credits_no_more_than_is_present(t *testing.T) {
 	t.Parallel()
-	rounds := uint64(8_000)
-	if testing.Short() {
-		rounds = 1_000
-	}
 	unpaid := newInvoice(t, noon)
 	unpaid.Terms.Price = fiat("100000")
 	quotes := []invoice.Quote{quote(t, 1, noon, "100", "80000"), quote(t, 1, noon, "100", "70000"), quote(t, 1, noon, "100", "95000")}
-	evaluated := uint64(0)
-	for seed := range rounds {
+	histories, evaluated := rounds(1_000, 8_000), uint64(0)
+	for seed := range histories {
 		inv, highestPrice, possible := randomSpends(unpaid, quotes, rand.New(rand.NewPCG(seed, 7)))
 		if !possible {
 			continue
@@ -93,7 +89,7 @@ func TestEvaluate_credits_no_more_than_is_present(t *testing.T) {
 			t.Fatalf("seed %d: %s EUR are credited, but the present transfers are worth at most %s EUR", seed, paid.FloatString(2), worth.FloatString(2))
 		}
 	}
-	if evaluated < rounds/2 {
-		t.Errorf("only %d of %d histories are possible", evaluated, rounds)
+	if evaluated < histories/2 {
+		t.Errorf("only %d of %d histories are possible", evaluated, histories)
 	}
 }

@@ -18,11 +18,7 @@ import (
 // the depth for the sum of the values in its transaction and in its block that are not final.
 func TestDepth_is_computed_over_the_whole_snapshot(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(40)
-	if testing.Short() {
-		seeds = 10
-	}
-	for seed := range seeds {
+	for seed := range rounds(10, 40) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		service, store := inMemory(t)
 		maker := &shop{t: t, wallets: testWallets(t)}

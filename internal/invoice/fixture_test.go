@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -42,6 +43,14 @@ type shop struct {
 	ids      int
 	rates    invoice.Rates
 	invoices map[string]string // ID of the invoice of each event
+}
+
+// rounds returns the number of rounds of a test with random facts: few, or many in the nightly run.
+func rounds(few, many uint64) uint64 {
+	if os.Getenv("E2E_NIGHTLY") == "" {
+		return few
+	}
+	return many
 }
 
 // invoiceOf returns the ID of the invoice of an event.

@@ -171,11 +171,7 @@ func TestFold_removes_the_settled_sum_with_its_block(t *testing.T) {
 // Folding does not change the state: it equals the state of the same transfers recorded individually.
 func TestFold_keeps_the_state(t *testing.T) {
 	t.Parallel()
-	rounds := uint64(15)
-	if testing.Short() {
-		rounds = 6
-	}
-	for seed := range rounds {
+	for seed := range rounds(6, 15) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		folded, unfolded := newInvoice(t, noon), newInvoice(t, noon)
 		allowed := r.IntN(2) == 0

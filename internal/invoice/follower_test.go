@@ -94,6 +94,15 @@ func (c *fakeChanges) Listen(ctx context.Context, connected func(), changed func
 	}
 }
 
+// addListener returns a channel that gets later announcements, which may be at most 10.
+func (c *fakeChanges) addListener() <-chan []invoice.Change {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	received := make(chan []invoice.Change, 10)
+	c.listeners = append(c.listeners, received)
+	return received
+}
+
 // loseConnections closes the connections for announcements.
 func (c *fakeChanges) loseConnections() {
 	c.mu.Lock()
@@ -283,11 +292,12 @@ func TestChanges_are_announced(t *testing.T) {
 	defer service.Subscribe(want[0].ID, func(version int64) { notified <- version })()
 	changes.set(want[0].ID, 7)
 	<-notified // the Follower runs
+	announced := changes.addListener()
 	for range 3 {
 		want = append(want, cancel())
 	}
 	for len(changes.all()) < len(want) {
-		time.Sleep(time.Millisecond)
+		<-announced
 	}
 	stop()
 	shop.must(<-done)

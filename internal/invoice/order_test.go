@@ -15,11 +15,7 @@ import (
 // into snapshots lead to the same result.
 func TestOrder_does_not_matter(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(200)
-	if testing.Short() {
-		seeds = 60
-	}
-	for seed := range seeds {
+	for seed := range rounds(60, 200) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		facts := randomFacts(random)
 		want := replay(t, facts, nil)

@@ -66,7 +66,7 @@ func TestQuiet_hours_end_in_the_time_zone(t *testing.T) {
 func TestQuiet_hours_hold_messages_back(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.choose("shop", byMail(notify.Sold, notify.Broken)...)
-		f.must(f.service.SetTimes(t.Context(), f.owner, notify.Times{Zone: "Europe/Berlin", QuietFrom: "22:00", QuietTo: "07:00", BrokenPasses: true}))
+		f.must(f.service.SetTimes(t.Context(), f.owner, notify.Times{Zone: "Europe/Berlin", QuietFrom: "22:00", QuietTo: "07:00", BrokenIgnoresQuiet: true}))
 		f.clock.Advance(8 * time.Hour) // 21:00 in Berlin
 		f.mail.Stop()
 		f.pay("inv0", "shop", "1046")

@@ -120,7 +120,7 @@ func (s *Service) SetDestinations(ctx context.Context, a account.Account, d Dest
 type Times struct {
 	Zone               string
 	QuietFrom, QuietTo string // times of day such as 22:00; both "" without quiet hours
-	BrokenPasses       bool
+	BrokenIgnoresQuiet bool
 }
 
 // SetTimes sets the time zone and the quiet hours of an account. It returns a *FieldError for a wrong value.
@@ -133,7 +133,7 @@ func (s *Service) SetTimes(ctx context.Context, a account.Account, t Times) erro
 		return err
 	}
 	return s.update(ctx, a, func(set *Settings) Request {
-		set.Zone, set.Quiet, set.BrokenPasses = t.Zone, quiet, t.BrokenPasses
+		set.Zone, set.Quiet, set.BrokenIgnoresQuiet = t.Zone, quiet, t.BrokenIgnoresQuiet
 		return Request{}
 	})
 }

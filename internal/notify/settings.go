@@ -25,8 +25,8 @@ type Settings struct {
 	Zone     string `json:"zone,omitempty"`
 	ShopZone string `json:"-"`
 	Quiet    Quiet  `json:"quiet,omitzero"`
-	// BrokenPasses makes messages of the kind Broken ignore quiet hours.
-	BrokenPasses bool `json:"broken_passes,omitempty"`
+	// BrokenIgnoresQuiet makes messages of the kind Broken ignore quiet hours.
+	BrokenIgnoresQuiet bool `json:"broken_passes,omitempty"`
 }
 
 // FieldError means that a field has an invalid value.
@@ -62,9 +62,9 @@ func (s Settings) Destination(c Channel) string {
 }
 
 // SendAt returns the earliest time from t at which a message of a kind may be sent: t, or the end of the
-// quiet hours. The kinds Test and Verification ignore quiet hours, and so does Broken if BrokenPasses is set.
+// quiet hours. The kinds Test and Verification ignore quiet hours, and so does Broken if BrokenIgnoresQuiet is set.
 func (s Settings) SendAt(k Kind, t time.Time) time.Time {
-	if k == Test || k == Verification || k == Broken && s.BrokenPasses {
+	if k == Test || k == Verification || k == Broken && s.BrokenIgnoresQuiet {
 		return t
 	}
 	return s.Quiet.End(t, s.Location())
@@ -126,7 +126,7 @@ func (s Settings) fields() audit.Fields {
 	}
 	add("zone", s.Zone)
 	add("quiet", s.Quiet.String())
-	if s.BrokenPasses {
+	if s.BrokenIgnoresQuiet {
 		add("broken_passes", strconv.FormatBool(true))
 	}
 	return f

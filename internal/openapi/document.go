@@ -2,6 +2,7 @@
 package openapi
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,31 +87,46 @@ type Refusal struct {
 // Code is a value of X-Error-Code.
 type Code struct{ Name, About string }
 
-// Read parses a document. text must not be empty. The error means that text is not YAML.
+// Read parses a document. The error means that text is not YAML, is empty, or has an operation with a tag that
+// the document does not list.
 func Read(text []byte) (*Document, error) {
-	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
-		return nil, fmt.Errorf("read document: %w", err)
+	root, err := parse(text)
+	if err != nil {
+		return nil, err
 	}
-	r := reader{root: node{root.Content[0]}}
+	r := reader{root: root}
 	info := r.root.at("info")
 	d := &Document{
 		Title: info.text("title"), Version: info.text("version"), Summary: info.text("summary"), About: info.text("description"),
 		Headers: r.headers(),
 	}
-	r.sections(d)
+	if err := r.sections(d); err != nil {
+		return nil, fmt.Errorf("read document: %w", err)
+	}
 	r.objects(d)
 	r.refusals(d)
 	return d, nil
 }
 
-// JSON converts a document to JSON, in the same order. text must not be empty. The error means that text is not YAML.
+// JSON converts a document to JSON, in the same order. The error means that text is not YAML or is empty.
 func JSON(text []byte) ([]byte, error) {
+	root, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return root.json(nil), nil
+}
+
+// parse returns the root of a document.
+func parse(text []byte) (node, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {
-		return nil, fmt.Errorf("read document: %w", err)
+		return node{}, fmt.Errorf("read document: %w", err)
 	}
-	return node{root.Content[0]}.json(nil), nil
+	if len(root.Content) == 0 {
+		return node{}, errors.New("read document: it is empty")
+	}
+	return node{root.Content[0]}, nil
 }
 
 // requestSuffix is the suffix of the names of schemas that only requests use.
@@ -133,8 +149,8 @@ func (r *reader) headers() []Field {
 // methods are the HTTP methods of operations in a path.
 var methods = []string{"get", "post", "put", "patch", "delete"}
 
-// sections adds every operation, and every webhook, to the section of its tag.
-func (r *reader) sections(d *Document) {
+// sections adds every operation, and every webhook, to the section of its tag. The error names a tag without a section.
+func (r *reader) sections(d *Document) error {
 	indexes := map[string]int{}
 	for i, t := range r.root.at("tags").items() {
 		d.Sections = append(d.Sections, Section{Name: t.text("name"), About: t.text("description")})
@@ -152,12 +168,16 @@ func (r *reader) sections(d *Document) {
 					operation.Path = path.name
 				}
 				for _, tag := range o.value.at("tags").items() {
-					section := &d.Sections[indexes[tag.Value]]
-					section.Operations = append(section.Operations, operation)
+					index, ok := indexes[tag.Value]
+					if !ok {
+						return fmt.Errorf("%s %s: the tag %q is not listed in tags", o.name, path.name, tag.Value)
+					}
+					d.Sections[index].Operations = append(d.Sections[index].Operations, operation)
 				}
 			}
 		}
 	}
+	return nil
 }
 
 // operation reads an operation, with the parameters of its path.

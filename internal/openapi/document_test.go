@@ -152,6 +152,35 @@ func TestRead_of_the_API_finds_descriptions(t *testing.T) {
 	}
 }
 
+func TestRead_refuses_a_wrong_document(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, text, want string }{
+		{"empty", "", "read document: it is empty"},
+		{"a comment only", "# nothing\n", "read document: it is empty"},
+		{"a tag that is not listed", "paths: {/cups: {get: {tags: [Cups]}}}", `read document: get /cups: the tag "Cups" is not listed in tags`},
+		{"a tag that differs from the listed ones", "tags: [{name: Calls}]\npaths: {/cups: {get: {tags: [Cups]}}}", `read document: get /cups: the tag "Cups" is not listed in tags`},
+	} {
+		if _, err := openapi.Read([]byte(test.text)); err == nil || err.Error() != test.want {
+			t.Errorf("%s: got error %v, want %s", test.name, err, test.want)
+		}
+	}
+	if _, err := openapi.JSON(nil); err == nil || err.Error() != "read document: it is empty" {
+		t.Errorf("JSON of an empty document: got error %v", err)
+	}
+}
+
+func TestRead_of_a_schema_without_variants(t *testing.T) {
+	t.Parallel()
+	got, err := openapi.Read([]byte("components: {schemas: {Cup: {properties: {size: {type: string, oneOf: []}}}}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []openapi.Object{{Name: "Cup", Fields: []openapi.Field{{Name: "size", Type: openapi.Type{Words: "string"}}}}}
+	if diff := cmp.Diff(want, got.Objects); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+}
+
 func TestJSON_has_the_values_of_the_YAML(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string][]byte{"small": []byte(small), "api": api.Document, "odd": []byte(`{a: {}, b: [], c: null, "d\"": [true, -1.50, "1", "yes"]}`)} {

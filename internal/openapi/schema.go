@@ -42,7 +42,7 @@ func (r *reader) typeOf(schema node) Type {
 	switch {
 	case schema.at("properties").exists():
 		return Type{Object: name}
-	case schema.at("oneOf").exists():
+	case len(schema.at("oneOf").items()) > 0:
 		var words []string
 		for _, variant := range schema.at("oneOf").items() {
 			t := r.typeOf(variant)

@@ -98,7 +98,7 @@ func ecbTicker(currency, text string, at time.Time) (Ticker, error) {
 		return Ticker{}, err
 	}
 	if currency == "USD" && (price.LessThan(minEuroInDollars) || price.GreaterThan(maxEuroInDollars)) {
-		return Ticker{}, fmt.Errorf("%w: a euro for %s dollars", ErrAbsurd, price)
+		return Ticker{}, fmt.Errorf("%w: a euro for %s dollars", ErrImplausible, price)
 	}
 	return Ticker{Pair: pair, Bid: price, Ask: price, Last: price, Time: at}, nil
 }

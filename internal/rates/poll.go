@@ -128,7 +128,7 @@ func (t *Table) poll(ctx context.Context, f *feed) error {
 func (t *Table) checkDates(tickers []Ticker, err error) ([]Ticker, error) {
 	for _, ticker := range tickers {
 		if ticker.Time.Sub(t.Now()) > maxFuture {
-			return nil, errors.Join(err, fmt.Errorf("%w: a table of %s", ErrAbsurd, ticker.Time.Format(time.DateOnly)))
+			return nil, errors.Join(err, fmt.Errorf("%w: a table of %s", ErrImplausible, ticker.Time.Format(time.DateOnly)))
 		}
 	}
 	return tickers, err

@@ -23,13 +23,13 @@ const (
 	agreeBand = 5
 )
 
-// Reasons why a quotation is not used.
+// Reasons why a quotation is not used, as they are stored in the evidence of a rate.
 const (
-	droppedOld     = "too old"
-	droppedQuiet   = "quiet market"
-	droppedAbsurd  = "absurd"
-	droppedOutlier = "outlier"
-	droppedAlone   = "alone"
+	droppedOld         = "too old"
+	droppedQuiet       = "quiet market"
+	droppedImplausible = "absurd"
+	droppedOutlier     = "outlier"
+	droppedAlone       = "alone"
 )
 
 // Quotation is the quotation of one source for a pair, and when it was received.
@@ -92,7 +92,7 @@ func Evaluate(quotations []Quotation, last Agreed, now time.Time) Evaluation {
 		e.Quotations[i] = EvaluatedQuotation{Quotation: q, Dropped: staleReason(q, now)}
 	}
 	recent := len(e.counted())
-	e.dropAbsurd(last)
+	e.dropImplausible(last)
 	switch counted := e.counted(); {
 	case len(counted) == 0:
 		e.Fault = "no usable quotation"
@@ -126,13 +126,13 @@ func (e *Evaluation) counted() []*EvaluatedQuotation {
 	return counted
 }
 
-// dropAbsurd drops the quotations that are far from all others and from the last agreement.
-func (e *Evaluation) dropAbsurd(last Agreed) {
+// dropImplausible drops the quotations that are far from all others and from the last agreement.
+func (e *Evaluation) dropImplausible(last Agreed) {
 	counted := e.counted()
 	if len(counted) == 1 { // evaluateSingle has a stricter rule
 		return
 	}
-	var absurd []*EvaluatedQuotation
+	var implausible []*EvaluatedQuotation
 	for _, q := range counted {
 		confirmed := within(q.value(), last.Price, guardBand)
 		if last.Price.IsZero() {
@@ -142,11 +142,11 @@ func (e *Evaluation) dropAbsurd(last Agreed) {
 			})
 		}
 		if !confirmed {
-			absurd = append(absurd, q)
+			implausible = append(implausible, q)
 		}
 	}
-	for _, q := range absurd {
-		q.Dropped = droppedAbsurd
+	for _, q := range implausible {
+		q.Dropped = droppedImplausible
 	}
 }
 

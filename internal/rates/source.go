@@ -35,7 +35,7 @@ type Ticker struct {
 type listing struct{ pair, symbol string }
 
 // newTicker parses the three prices of a ticker. The error wraps money.ErrSyntax or money.ErrRate
-// for an invalid price, or ErrAbsurd for a year outside 0 to 9999 or if bid, ask and last are
+// for an invalid price, or ErrImplausible for a year outside 0 to 9999 or if bid, ask and last are
 // inconsistent: a crossed or thin order book, or a misplaced decimal point. The time may be zero.
 func newTicker(pair string, bid, ask, last json.Number, at time.Time) (Ticker, error) {
 	t := Ticker{Pair: pair, Time: at}
@@ -51,10 +51,10 @@ func newTicker(pair string, bid, ask, last json.Number, at time.Time) (Ticker, e
 		*p.into = price
 	}
 	if year := at.UTC().Year(); year < 0 || year > 9999 { // the range of JSON times
-		return Ticker{}, fmt.Errorf("%w: year %d", ErrAbsurd, year)
+		return Ticker{}, fmt.Errorf("%w: year %d", ErrImplausible, year)
 	}
 	if t.Bid.GreaterThan(t.Ask) || !within(t.Ask, t.Bid, guardBand) || !within(t.Last, t.Bid, guardBand) {
-		return Ticker{}, fmt.Errorf("%w: bid %s, ask %s, last %s", ErrAbsurd, t.Bid, t.Ask, t.Last)
+		return Ticker{}, fmt.Errorf("%w: bid %s, ask %s, last %s", ErrImplausible, t.Bid, t.Ask, t.Last)
 	}
 	return t, nil
 }

@@ -127,8 +127,8 @@ func TestExchanges_refuse_a_crossed_book(t *testing.T) {
 	for _, x := range exchanges {
 		text := strings.ReplaceAll(read(t, x.file), `"79990.10"`, `"80001.00"`)
 		_, err := x.make(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
-		if !errors.Is(err, rates.ErrAbsurd) {
-			t.Errorf("%s: error is %v, want ErrAbsurd", x.name, err)
+		if !errors.Is(err, rates.ErrImplausible) {
+			t.Errorf("%s: error is %v, want ErrImplausible", x.name, err)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (t *Table) store(source string, tickers []Ticker, now time.Time) (contradic
 			agreed[pair] = evaluation.agreement()
 		}
 		if slices.ContainsFunc(evaluation.Quotations, func(q EvaluatedQuotation) bool {
-			return q.Source == source && (q.Dropped == droppedAbsurd || q.Dropped == droppedOutlier)
+			return q.Source == source && (q.Dropped == droppedImplausible || q.Dropped == droppedOutlier)
 		}) {
 			contradicted = append(contradicted, pair)
 		}

@@ -168,7 +168,7 @@ func (v View) evaluateReference(pair string) EvaluatedQuotation {
 	case reference.Time.Sub(v.at) > maxFuture, missedTables(reference.Time, v.at) > maxMissedTables:
 		reference.Dropped = droppedOld
 	case !last.IsZero() && !within(reference.Last, last, guardBand):
-		reference.Dropped = droppedAbsurd
+		reference.Dropped = droppedImplausible
 	}
 	return reference
 }

@@ -15,6 +15,6 @@ func Cut(now time.Time, years int, zone *time.Location) time.Time {
 // Removable reports whether an invoice may be removed from the books with a cut, at a time on the real clock: its creation, its
 // last activity and its newest note are before the cut, it is finished, and it has no open delivery. A delivery is open until its
 // event is delivered or given up.
-func Removable(inv *invoice.Invoice, cut time.Time, beside Beside, hasOpenDelivery bool, now time.Time) bool {
-	return inv.CreatedAt.Before(cut) && lastActivity(inv).Before(cut) && beside.NewestNote.Before(cut) && isFinished(inv, now.Add(inv.Clock)) && !hasOpenDelivery
+func Removable(inv *invoice.Invoice, cut time.Time, related RelatedData, hasOpenDelivery bool, now time.Time) bool {
+	return inv.CreatedAt.Before(cut) && lastActivity(inv).Before(cut) && related.NewestNote.Before(cut) && isFinished(inv, now.Add(inv.Clock)) && !hasOpenDelivery
 }

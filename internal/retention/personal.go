@@ -25,8 +25,8 @@ func (r Removed) kinds() (kinds []invoice.PersonalData) {
 	return kinds
 }
 
-// Beside describes the personal data that are stored beside an invoice.
-type Beside struct {
+// RelatedData describes the personal data about an invoice that are not stored in the invoice itself.
+type RelatedData struct {
 	Notes             int64 // number of the notes of the team
 	NewestNote        time.Time
 	HasPluginMetadata bool // whether a shop plug-in stored metadata
@@ -34,9 +34,9 @@ type Beside struct {
 
 // Due reports whether the personal data of an invoice may be removed at a time on the real clock: the invoice is
 // finished, and the given months have passed since its last activity and since the newest note.
-func Due(inv *invoice.Invoice, months int, beside Beside, now time.Time) bool {
+func Due(inv *invoice.Invoice, months int, related RelatedData, now time.Time) bool {
 	at := now.Add(inv.Clock)
-	return isFinished(inv, at) && !at.Before(lastActivity(inv).AddDate(0, months, 0)) && !now.Before(beside.NewestNote.AddDate(0, months, 0))
+	return isFinished(inv, at) && !at.Before(lastActivity(inv).AddDate(0, months, 0)) && !now.Before(related.NewestNote.AddDate(0, months, 0))
 }
 
 // PluginMetadataSince returns the zero time if the metadata of a shop plug-in may be removed from an invoice at a time on the
@@ -91,11 +91,11 @@ func lastActivity(inv *invoice.Invoice) time.Time {
 	return slices.MaxFunc(times, time.Time.Compare)
 }
 
-// RemoveFrom removes the personal data from an invoice, and records their removal and that of the data beside it, which
+// RemoveFrom removes the personal data from an invoice, and records their removal and that of the related data, which
 // the caller deletes. It returns the numbers of both. If there is nothing to remove, the first call records the removal,
 // and later calls do not change the invoice.
-func RemoveFrom(inv *invoice.Invoice, beside Beside, now time.Time) (removed Removed) {
-	removed.Notes = beside.Notes
+func RemoveFrom(inv *invoice.Invoice, related RelatedData, now time.Time) (removed Removed) {
+	removed.Notes = related.Notes
 	if !inv.RefundAddress.IsZero() {
 		removed.RefundAddresses++
 		inv.RefundAddress = invoice.RefundAddress{}
@@ -106,7 +106,7 @@ func RemoveFrom(inv *invoice.Invoice, beside Beside, now time.Time) (removed Rem
 			r.Address, r.Script, r.AddressBy = "", "", ""
 		}
 	}
-	if kept := keptMetadata(inv); len(kept) < len(inv.Terms.Metadata) || beside.HasPluginMetadata {
+	if kept := keptMetadata(inv); len(kept) < len(inv.Terms.Metadata) || related.HasPluginMetadata {
 		removed.Metadata = 1
 		inv.Terms.Metadata = kept
 	}

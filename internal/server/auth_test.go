@@ -347,3 +347,16 @@ func (failing) Read([]byte) (int, error)   { return 0, io.ErrUnexpectedEOF }
 func (failing) Close() error               { return nil }
 func (panicking) Read([]byte) (int, error) { panic("body") }
 func (panicking) Close() error             { return nil }
+
+// A call and a signed link record that their key was used; a refused call does not.
+func TestKeys_record_their_use(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.create(t, "create", minimalBody)
+	f.pay(t, linkQuery("all", "order_id", "1042"))
+	f.send(message{method: "POST", target: "/api/v2/invoice/new", key: "admin", body: minimalBody}) // the key lacks the scope
+	f.send(creation(message{key: "all", signed: "something else"}))
+	if got := strings.Join(f.merchants.usedKeys, " "); got != "create page all" && got != "create all page" {
+		t.Errorf("recorded %q, want the uses of create, page and all", got)
+	}
+}

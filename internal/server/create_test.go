@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"chequer/internal/api"
+	"chequer/internal/merchant"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -242,4 +243,31 @@ func TestCreate_does_not_wait_long_for_the_database(t *testing.T) {
 			t.Errorf("tried again: %d", response.StatusCode)
 		}
 	})
+}
+
+// An invoice offers the merchant's choice of payment methods in its order, unless the request has a
+// choice. An unknown code is left out.
+func TestCreate_offers_the_merchants_choice(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		choice merchant.Methods
+		body   string
+		want   string
+	}{
+		{"", `{"amount":5,"fiat_currency":"EUR"}`, "BTC EURC-BASE ETH"},
+		{"EURC-BASE BTC", `{"amount":5,"fiat_currency":"EUR"}`, "EURC-BASE BTC"},
+		{"GONE ETH", `{"amount":5,"fiat_currency":"EUR"}`, "ETH"},
+		{"GONE", `{"amount":5,"fiat_currency":"EUR"}`, "BTC EURC-BASE ETH"},
+		{"BTC", `{"amount":5,"fiat_currency":"EUR","payment_methods":["EURC-BASE","ETH"]}`, "EURC-BASE ETH"},
+	} {
+		f := newFixture(t, nil)
+		f.merchants.choices = merchant.Choices{merchant.SettingMethods: string(tt.choice)}
+		var offered []string
+		for _, m := range f.resource(t, f.create(t, "all", tt.body)).PaymentMethods {
+			offered = append(offered, m.CryptoCurrency)
+		}
+		if got := strings.Join(offered, " "); got != tt.want {
+			t.Errorf("choice %q, %s: offered %s, want %s", tt.choice, tt.body, got, tt.want)
+		}
+	}
 }

@@ -125,11 +125,11 @@ func (s *Storage) removableInvoice(ctx context.Context, q querier, id string, cu
 	if err != nil {
 		return r, nil, fmt.Errorf("read deliveries of invoice %s: %w", id, err)
 	}
-	beside, err := readBeside(ctx, q, id)
+	related, err := readRelatedData(ctx, q, id)
 	if err != nil {
 		return r, nil, err
 	}
-	if !retention.Removable(inv, cut, beside, hasOpenDelivery, now) {
+	if !retention.Removable(inv, cut, related, hasOpenDelivery, now) {
 		return r, nil, nil
 	}
 	return r, inv, nil

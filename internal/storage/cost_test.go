@@ -58,9 +58,9 @@ func TestCreateInvoice_writes_few_rows_with_few_statements(t *testing.T) {
 	})
 }
 
-// maxPages is the number of pages that a creation may change in a SQLite database. Each is written to
+// maxPages is the average number of pages that a creation may change in a SQLite database. Each is written to
 // disk twice, and pages at random places are shared with no other creation.
-const maxPages = 28
+const maxPages = 28.4
 
 func TestCreateInvoice_changes_few_pages(t *testing.T) {
 	t.Parallel()
@@ -87,15 +87,19 @@ func TestCreateInvoice_changes_few_pages(t *testing.T) {
 		})
 		return pages
 	}
-	checkpoint("TRUNCATE")
-	const count = 20
-	for range count {
-		createWithEightMethods(t, service)
+	const rounds, count = 3, 100 // the log of a round is shorter than that at which SQLite writes a checkpoint itself
+	pages := 0
+	for range rounds {
+		checkpoint("TRUNCATE")
+		for range count {
+			createWithEightMethods(t, service)
+		}
+		pages += checkpoint("PASSIVE")
 	}
-	got := float64(checkpoint("PASSIVE")) / count
+	got := float64(pages) / (rounds * count)
 	t.Logf("%.1f pages for a creation", got)
 	if got > maxPages {
-		t.Errorf("a creation changes %.1f pages, want at most %d", got, maxPages)
+		t.Errorf("a creation changes %.1f pages, want at most %.1f", got, maxPages)
 	}
 }
 

@@ -1,6 +1,10 @@
 package storage
 
-import "context"
+import (
+	"context"
+
+	"chequer/internal/invoice"
+)
 
 // Write runs a test's own function in a transaction.
 func (s *Storage) Write(ctx context.Context, do func(ctx context.Context) error) error {
@@ -18,4 +22,25 @@ func (s *Storage) Waiting() int {
 func (s *Storage) RunningGroups() int {
 	_, groups := s.engine.Waiting()
 	return groups
+}
+
+// ReadChangingPage reads a page of the live invoices of one merchant, and one part of the page of another
+// merchant: "transfers", "sales" or "refunds". Such a part has invoices that the page does not have.
+func (s *Storage) ReadChangingPage(ctx context.Context, merchantID, otherID, part string) error {
+	newPageOf := func(merchantID string) page {
+		return newPage(newListing(invoice.Filter{MerchantID: merchantID, Mode: invoice.Live}, invoice.Position{}, 10, -1))
+	}
+	p, other := newPageOf(merchantID), newPageOf(otherID)
+	switch part {
+	case "transfers":
+		p.transfers = other.transfers
+	case "sales":
+		p.sales = other.sales
+	case "refunds":
+		p.refunds = other.refunds
+	}
+	return s.snapshot(ctx, func(ctx context.Context, q querier) error {
+		_, err := s.readPage(ctx, q, p)
+		return err
+	})
 }

@@ -27,7 +27,7 @@ func (s *Storage) Undecided(ctx context.Context, merchantID string, mode invoice
 	if err != nil {
 		return nil, fmt.Errorf("list invoices that wait for a decision: %w", err)
 	}
-	sortByAge(invoices, (*invoice.Invoice).Position)
+	sortNewestFirst(invoices, (*invoice.Invoice).Position)
 	slices.Reverse(invoices)
 	return invoices, nil
 }
@@ -60,8 +60,8 @@ func (s *Storage) readInvoices(ctx context.Context, q querier, l listing) ([]*in
 	return invoices, nil
 }
 
-// sortByAge sorts a page in the order of the list: newest first.
-func sortByAge[T any](page []T, position func(T) invoice.Position) {
+// sortNewestFirst sorts a page in the order of the list.
+func sortNewestFirst[T any](page []T, position func(T) invoice.Position) {
 	slices.SortFunc(page, func(a, b T) int { return position(a).Compare(position(b)) })
 }
 
@@ -108,9 +108,9 @@ func (s *Storage) readPage(ctx context.Context, q querier, p page) ([]record, er
 		return nil, err
 	}
 	for _, t := range transfers {
-		r := byID[t.invoiceID]
-		if r == nil {
-			return nil, fmt.Errorf("transfers of invoice %s: the page changed while it was read", t.invoiceID)
+		r, err := recordOf(byID, t.invoiceID)
+		if err != nil {
+			return nil, fmt.Errorf("transfers of %w", err)
 		}
 		r.transfers = append(r.transfers, t)
 	}
@@ -129,17 +129,37 @@ func (s *Storage) readPage(ctx context.Context, q querier, p page) ([]record, er
 			return nil, err
 		}
 		for _, c := range sales {
-			byID[c.invoiceID].sales = append(byID[c.invoiceID].sales, c)
+			r, err := recordOf(byID, c.invoiceID)
+			if err != nil {
+				return nil, fmt.Errorf("sales of %w", err)
+			}
+			r.sales = append(r.sales, c)
 		}
 	}
-	if !hasRefunds {
-		return records, nil
+	if hasRefunds {
+		refunds, err := list(ctx, q, readRefundColumns, p.refunds.text, p.refunds.args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range refunds {
+			r, err := recordOf(byID, c.invoiceID)
+			if err != nil {
+				return nil, fmt.Errorf("refunds of %w", err)
+			}
+			r.refunds = append(r.refunds, c)
+		}
 	}
-	refunds, err := list(ctx, q, readRefundColumns, p.refunds.text, p.refunds.args...)
-	for _, r := range refunds {
-		byID[r.invoiceID].refunds = append(byID[r.invoiceID].refunds, r)
+	return records, nil
+}
+
+// recordOf returns the record of an invoice. It returns an error if the page does not have the invoice: without a
+// snapshot, the statements of a page can select different invoices.
+func recordOf(byID map[string]*record, invoiceID string) (*record, error) {
+	r := byID[invoiceID]
+	if r == nil {
+		return nil, fmt.Errorf("invoice %s: the page changed while it was read", invoiceID)
 	}
-	return records, err
+	return r, nil
 }
 
 // InvoiceTo implements invoice.Storage.

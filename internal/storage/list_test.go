@@ -207,20 +207,44 @@ func TestInvoices_number_of_statements(t *testing.T) {
 		}
 		check("without transfers", 2, 1, 1)
 		for _, id := range []string{"a", "b"} {
-			_, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
-				inv.Transfers = []invoice.Transfer{{
-					ID: id, Tx: id, Network: "bitcoin", Asset: "BTC", Script: "s", Amount: money.FromCents(1, money.BTC),
-					Presence: invoice.Present, FirstSeen: noon, Spends: []string{id + ":0"},
-				}}
-				inv.Sales = []invoice.Sale{newSale("BTC")}
-				inv.Refunds = []invoice.Refund{newRefund("ref_"+id, invoice.RefundReady)}
-				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			addParts(t, s, id)
 		}
 		check("with transfers, sales and refunds", 5, 1, 2)
+	})
+}
+
+// addParts adds a transfer, a sale and a refund to an invoice.
+func addParts(t *testing.T, s *storage.Storage, id string) {
+	t.Helper()
+	_, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
+		inv.Transfers = []invoice.Transfer{{
+			ID: id, Tx: id, Network: "bitcoin", Asset: "BTC", Script: "s", Amount: money.FromCents(1, money.BTC),
+			Presence: invoice.Present, FirstSeen: noon, Spends: []string{id + ":0"},
+		}}
+		inv.Sales = []invoice.Sale{newSale("BTC")}
+		inv.Refunds = []invoice.Refund{newRefund("ref_"+id, invoice.RefundReady)}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestInvoices_of_a_page_that_changes_while_it_is_read_are_an_error(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		create(t, s, creation("a", "shop"))
+		create(t, s, creation("b", "bakery"))
+		addParts(t, s, "a")
+		addParts(t, s, "b")
+		if err := s.ReadChangingPage(t.Context(), "shop", "bakery", ""); err != nil {
+			t.Errorf("a page that does not change: %v", err)
+		}
+		for _, part := range []string{"transfers", "sales", "refunds"} {
+			err := s.ReadChangingPage(t.Context(), "shop", "bakery", part)
+			if want := part + " of invoice b: the page changed while it was read"; err == nil || err.Error() != want {
+				t.Errorf("%s: got error %v, want %s", part, err, want)
+			}
+		}
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 
 // listing is the part of a statement that selects a page of the list of invoices, with its arguments:
 // the merchant, the mode and the limit, then those of the filters. Its rows have no order: see
-// sortByAge.
+// sortNewestFirst.
 type listing statement
 
 // selector is a filter of the list of invoices. One of those that are given drives the listing: an index

@@ -69,14 +69,14 @@ func (s *Storage) examineInvoice(ctx context.Context, q querier, run *retentionR
 	if err != nil {
 		return err
 	}
-	beside, err := readBeside(ctx, q, id)
+	related, err := readRelatedData(ctx, q, id)
 	if err != nil {
 		return err
 	}
 	due, removed := false, retention.Removed{}
 	next, err := s.evaluate(before, func(inv *invoice.Invoice) error {
-		if due = retention.Due(inv, months, beside, now); due {
-			removed = retention.RemoveFrom(inv, beside, now)
+		if due = retention.Due(inv, months, related, now); due {
+			removed = retention.RemoveFrom(inv, related, now)
 		}
 		return nil
 	})
@@ -105,19 +105,19 @@ func (s *Storage) examineInvoice(ctx context.Context, q querier, run *retentionR
 	return nil
 }
 
-// readBeside returns what is stored beside an invoice.
-func readBeside(ctx context.Context, q querier, invoiceID string) (b retention.Beside, err error) {
+// readRelatedData reads the personal data that are related to an invoice.
+func readRelatedData(ctx context.Context, q querier, invoiceID string) (d retention.RelatedData, err error) {
 	var newest int64
 	err = q.QueryRowContext(ctx, `
 		SELECT COUNT(*), COALESCE(MAX(at), 0), EXISTS (SELECT 1 FROM plugin_data WHERE invoice_id = $1 AND metadata <> '')
-		FROM team_notes WHERE invoice_id = $1`, invoiceID).Scan(&b.Notes, &newest, &b.HasPluginMetadata)
+		FROM team_notes WHERE invoice_id = $1`, invoiceID).Scan(&d.Notes, &newest, &d.HasPluginMetadata)
 	if err != nil {
-		return b, fmt.Errorf("read personal data of invoice %s: %w", invoiceID, err)
+		return d, fmt.Errorf("read personal data of invoice %s: %w", invoiceID, err)
 	}
-	if b.Notes > 0 {
-		b.NewestNote = utc(newest)
+	if d.Notes > 0 {
+		d.NewestNote = utc(newest)
 	}
-	return b, nil
+	return d, nil
 }
 
 // examineAgain lets a later run examine an invoice again that runs have passed.

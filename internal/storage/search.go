@@ -121,7 +121,7 @@ func searchPage[T any](
 	if err != nil {
 		return nil, more, err
 	}
-	sortByAge(rows, position)
+	sortNewestFirst(rows, position)
 	// The lower bound includes the whole millisecond of the last invoice that is examined. The next page has the
 	// other invoices of that millisecond.
 	if more = found.end; more != (invoice.Position{}) {

@@ -16,11 +16,11 @@ type Notifications struct {
 	Choose string
 	Kinds  []Checks // for each channel; none if the role of the account gets no kind
 	// SetTimes is the address of the form of the times.
-	SetTimes     string
-	Zone         Field
-	From, To     Field
-	GetsBroken   bool // the account may get messages about faults
-	BrokenPasses bool
+	SetTimes           string
+	Zone               Field
+	From, To           Field
+	GetsBroken         bool // the account may get messages about faults
+	BrokenIgnoresQuiet bool
 	// SetDestinations is the address of the form of the destinations.
 	SetDestinations string
 	Email           Field

@@ -156,7 +156,7 @@ func pages() map[string]templ.Component {
 		}),
 		"notifications": desk.NotificationsPage(desk.Notifications{
 			Frame: f, Back: back, Problem: evil, Warning: evil, Choose: "/desk/m/account/notifications", Kinds: []desk.Checks{boxes("mail"), boxes("push")},
-			SetTimes: "/desk/m/account/notifications/times", Zone: field("zone"), From: field("quiet_from"), To: field("quiet_to"), BrokenPasses: true,
+			SetTimes: "/desk/m/account/notifications/times", Zone: field("zone"), From: field("quiet_from"), To: field("quiet_to"), BrokenIgnoresQuiet: true,
 			SetDestinations: "/desk/m/account/notifications/where", Email: field("email"), PushURL: field("push_url"), PushToken: field("push_token"), HasToken: true, Pending: evil, SendLink: button,
 			Test: button, Messages: []desk.Finding{{About: evil, Text: evil, Shape: "bad"}},
 		}),

@@ -14,8 +14,8 @@ func TestAttention_lists_cases_oldest_first_with_their_action(t *testing.T) {
 	f := newFixture(t)
 	b := f.owner()
 	b.get("/desk/shop/attention").want(http.StatusOK, "No payment waits for a decision.")
-	s := f.testSales
-	late := s.lateSale("1047", "0.00099")
+	s := f.testInvoices
+	late := s.lateInvoice("1047", "0.00099")
 	short := s.sell(shop, "1051", "80.00")
 	s.pay(short, "0.0005")
 	s.expire()
@@ -49,7 +49,7 @@ func TestAttention_lists_cases_oldest_first_with_their_action(t *testing.T) {
 		t.Error("the places count test payments")
 	}
 	s.mode = invoice.Live
-	s.lateSale("1048", "0.001")
+	s.lateInvoice("1048", "0.001")
 	if got := textOf(b.get("/desk/shop/account").find(".places .pip")); got != "1 open" {
 		t.Errorf("the place shows %q, want 1 open", got)
 	}
@@ -60,7 +60,7 @@ func TestPayments_marks_what_needs_attention(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	s := f.testSales
+	s := f.testInvoices
 	inv := s.sell(shop, "1051", "80.00")
 	s.pay(inv, "0.0005")
 	s.step()
@@ -83,7 +83,7 @@ func TestPayments_marks_what_needs_attention(t *testing.T) {
 func TestAttention_offers_only_what_is_allowed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	s := f.testSales
+	s := f.testInvoices
 	short := s.sell(shop, "1051", "80.00")
 	s.pay(short, "0.0005")
 	s.expire()

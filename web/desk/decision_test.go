@@ -17,8 +17,8 @@ func (p page) version() string {
 	return p.find("#decide input[name=version]").AttrOr("value", "")
 }
 
-// lateSale returns an invoice of 80 euro whose payment was sent after the quote had ended, and is confirmed.
-func (s *testSales) lateSale(order, amount string) *invoice.Invoice {
+// lateInvoice returns an invoice of 80 euro whose payment was sent after the quote had ended, and is confirmed.
+func (s *testInvoices) lateInvoice(order, amount string) *invoice.Invoice {
 	s.fixture.t.Helper()
 	inv := s.sell(shop, order, "80.00")
 	s.expire()
@@ -32,7 +32,7 @@ func TestDecision_accepts_a_late_payment(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.owner()
 		b := f.as("Tove", account.Manager)
-		inv := f.testSales.lateSale("1047", "0.00099")
+		inv := f.testInvoices.lateInvoice("1047", "0.00099")
 		at := "/desk/shop/payments/" + inv.ID
 		if n := b.get(at).want(http.StatusOK, "Accept as paid…").find(`a[href="` + at + `/accept"]`).Length(); n != 1 {
 			t.Fatalf("the page has %d links to accept the invoice, want 1", n)
@@ -70,12 +70,12 @@ func TestDecision_accepts_a_late_payment(t *testing.T) {
 func TestDecision_high_risk(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		b := f.ownerByPassword()
-		inv := f.testSales.lateSale("1047", "0.0009") // 72 euro
+		inv := f.testInvoices.lateInvoice("1047", "0.0009") // 72 euro
 		at := "/desk/shop/payments/" + inv.ID
 		f.clock.Advance(11 * time.Minute)
 		version := b.get(at+"/accept").want(http.StatusOK, "You waive €8.00.").version()
 		ask := b.send(at+"/accept", "version", version).want(http.StatusForbidden, "Confirm it’s you")
-		if got, err := f.testSales.Invoice(t.Context(), inv.ID); err != nil || len(got.Accepted) != 0 {
+		if got, err := f.testInvoices.Invoice(t.Context(), inv.ID); err != nil || len(got.Accepted) != 0 {
 			t.Fatalf("the invoice was accepted without a confirmation, error %v", err)
 		}
 		kept := ask.confirmFields()
@@ -92,10 +92,10 @@ func TestDecision_risk_is_the_loss_at_receipt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	inv := f.testSales.sell(shop, "1047", "80.00")
-	f.testSales.expire()
-	f.testSales.quote("BTC-EUR=40000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
-	f.testSales.pay(inv, "0.001")
+	inv := f.testInvoices.sell(shop, "1047", "80.00")
+	f.testInvoices.expire()
+	f.testInvoices.quote("BTC-EUR=40000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
+	f.testInvoices.pay(inv, "0.001")
 	at := "/desk/shop/payments/" + inv.ID
 	f.clock.Advance(11 * time.Minute)
 	ask := b.get(at+"/accept").want(http.StatusOK, "The transfers were worth €40.00 when they arrived.")
@@ -106,10 +106,10 @@ func TestDecision_risk_is_the_loss_at_receipt(t *testing.T) {
 func TestDecision_about_changed_facts_is_refused(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		b := f.owner()
-		inv := f.testSales.sell(shop, "1047", "80.00")
+		inv := f.testInvoices.sell(shop, "1047", "80.00")
 		at := "/desk/shop/payments/" + inv.ID
 		version := b.get(at+"/cancel").want(http.StatusOK, "Cancel 1047?").version()
-		f.testSales.pay(inv, "0.0005")
+		f.testInvoices.pay(inv, "0.0005")
 		before := len(f.actions())
 		for _, stale := range []string{version, "", "x"} {
 			b.send(at+"/cancel", "version", stale).want(http.StatusConflict, "The invoice changed after you opened the page. Nothing was decided.").want(http.StatusConflict, "€40.00 short")
@@ -129,9 +129,9 @@ func TestDecision_requotes_a_short_invoice(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		b := f.owner()
 		reader := f.as("Runa", account.Bookkeeper)
-		inv := f.testSales.sell(shop, "1047", "80.00")
-		f.testSales.pay(inv, "0.0005")
-		f.testSales.expire()
+		inv := f.testInvoices.sell(shop, "1047", "80.00")
+		f.testInvoices.pay(inv, "0.0005")
+		f.testInvoices.expire()
 		at := "/desk/shop/payments/" + inv.ID
 		ask := b.get(at+"/requote").want(http.StatusOK, "Requote €40.00?").want(http.StatusOK, "The payment page asks for €40.00 at current rates.")
 		if got := reader.get(at).want(http.StatusOK, "€40.00").find(`a[href^="` + at + `/"]`).Length(); got != 0 {
@@ -142,7 +142,7 @@ func TestDecision_requotes_a_short_invoice(t *testing.T) {
 		b.get(at).want(http.StatusOK, "€40.00 due; quote valid until")
 		b.get(at+"/nothing").want(http.StatusNotFound, "Not found")
 		b.send(at+"/nothing").want(http.StatusNotFound, "Not found")
-		foreign := f.testSales.sell("other", "1", "5.00")
+		foreign := f.testInvoices.sell("other", "1", "5.00")
 		b.get("/desk/shop/payments/"+foreign.ID+"/cancel").want(http.StatusNotFound, "Not found")
 		b.send("/desk/shop/payments/"+foreign.ID+"/cancel", "version", "1").want(http.StatusNotFound, "Not found")
 	})
@@ -154,7 +154,7 @@ func TestDecision_risk_of_a_replaced_payment(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	s := f.testSales
+	s := f.testInvoices
 	inv := s.sell(shop, "1047", "80.00")
 	m, _ := inv.Method(simnet.ID, "BTC")
 	send := func(units string) {
@@ -179,11 +179,11 @@ func TestDecision_risk_without_a_rate(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	inv := f.testSales.sell(shop, "1047", "80.00")
-	f.testSales.expire()
-	f.testSales.quote("LTC-EUR=80,EUR-USD=1.08")
-	f.testSales.pay(inv, "0.001")
-	f.testSales.quote("BTC-EUR=40000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
+	inv := f.testInvoices.sell(shop, "1047", "80.00")
+	f.testInvoices.expire()
+	f.testInvoices.quote("LTC-EUR=80,EUR-USD=1.08")
+	f.testInvoices.pay(inv, "0.001")
+	f.testInvoices.quote("BTC-EUR=40000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
 	f.clock.Advance(11 * time.Minute)
 	at := "/desk/shop/payments/" + inv.ID
 	ask := b.get(at+"/accept").want(http.StatusOK, "There was no rate when a late transfer arrived.")
@@ -195,9 +195,9 @@ func TestDecision_of_many_payments_in_time(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	inv := f.testSales.sell(shop, "1047", "8.00")
+	inv := f.testInvoices.sell(shop, "1047", "8.00")
 	for range 3 {
-		f.testSales.pay(inv, "0.00003312")
+		f.testInvoices.pay(inv, "0.00003312")
 	}
 	ask := b.get("/desk/shop/payments/"+inv.ID+"/accept").want(http.StatusOK, "Accept €7.94 as full payment of €8.00?")
 	if strings.Contains(ask.text(), "when they arrived") {

@@ -60,7 +60,7 @@ type fixture struct {
 	storage      *storage.Storage
 	clock        *clocktest.Clock
 	log          *lockedLog
-	testSales    *testSales
+	testInvoices *testInvoices
 	reports      *reportStorage
 	networks     []readiness.Network
 	unreadable   []string         // identifiers of invoices
@@ -148,8 +148,8 @@ func fixtureOn(t *testing.T, database, base string) *fixture {
 	c.Notifications = notify.NewService(notify.ServiceConfig{
 		Storage: f.storage, CheckURL: func(url string) error { return (guard.Policy{}).Check(url, true) }, HasMail: true, Now: f.clock.Now,
 	})
-	f.testSales = newTestSales(f)
-	c.Invoices = f.testSales.Service
+	f.testInvoices = newTestInvoices(f)
+	c.Invoices = f.testInvoices.Service
 	c.Wallets = wallets.Screens{
 		Wallets: merchant.NewWallets(merchant.WalletsConfig{Storage: f.storage, Encode: wire.WalletEvent, Now: f.clock.Now, Token: token.New}), Storage: f.storage,
 		Kind: func(kind keys.Kind) (wallets.Kind, error) {

@@ -50,6 +50,6 @@ func TestSearch_opens_places(t *testing.T) {
 	}
 	ida.get("/desk/shop/payments?q=wallets").want(http.StatusOK) // a bookkeeper has no such place
 	b.get("/desk/shop/payments?q=wallet").want(http.StatusOK)
-	inv := f.testSales.sell(shop, "wallets", "40.00")
+	inv := f.testInvoices.sell(shop, "wallets", "40.00")
 	b.get("/desk/shop/payments?mode=test&q=wallets").wantRedirect("/desk/shop/payments/" + inv.ID)
 }

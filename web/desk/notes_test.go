@@ -14,7 +14,7 @@ func TestNotes_are_shown_to_the_team(t *testing.T) {
 	f := newFixture(t)
 	owner := f.owner()
 	author, other := f.as("Tove", account.Manager), f.as("Runa", account.Bookkeeper)
-	inv := f.testSales.sell(shop, "1047", "80.00")
+	inv := f.testInvoices.sell(shop, "1047", "80.00")
 	at := "/desk/shop/payments/" + inv.ID
 	before := len(f.actions())
 	author.send(at+"/notes", "note", "  Called the shopper.\r\n<b>Ships</b> on Monday. ").wantRedirect(at + "?done=note-added")
@@ -47,7 +47,7 @@ func TestNotes_are_refused_with_their_text_kept(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	inv, foreign := f.testSales.sell(shop, "1047", "80.00"), f.testSales.sell("other", "1", "5.00")
+	inv, foreign := f.testInvoices.sell(shop, "1047", "80.00"), f.testInvoices.sell("other", "1", "5.00")
 	at := "/desk/shop/payments/" + inv.ID + "/notes"
 	for text, want := range map[string]string{
 		" \n ":                    "New note must contain a text.",

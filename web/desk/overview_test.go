@@ -13,7 +13,7 @@ import (
 )
 
 // settle pays an amount of coins to an invoice and confirms it.
-func (s *testSales) settle(inv *invoice.Invoice, amount string) {
+func (s *testInvoices) settle(inv *invoice.Invoice, amount string) {
 	s.fixture.t.Helper()
 	s.fixture.must(s.net.Confirm(s.fixture.t.Context(), []string{s.pay(inv, amount)}))
 	s.step()
@@ -26,7 +26,7 @@ func TestOverview_shows_totals_chart_and_newest_payments(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	s := f.testSales
+	s := f.testInvoices
 	const at = "/desk/shop?mode=test"
 	b.get(at).want(http.StatusOK, "No payments in this period.")
 
@@ -83,15 +83,15 @@ func TestOverview_of_two_currencies(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	f.testSales.settle(f.testSales.sell(shop, "1", "40.00"), "0.0005")
+	f.testInvoices.settle(f.testInvoices.sell(shop, "1", "40.00"), "0.0005")
 	f.clock.Advance(time.Second)
 	dollar, _ := money.Fiat("USD")
-	inv, err := f.testSales.Create(t.Context(), invoice.CreateRequest{
-		MerchantID: shop, Mode: invoice.Test, Wallets: f.testSales.wallets, ExpiresIn: 15 * time.Minute,
+	inv, err := f.testInvoices.Create(t.Context(), invoice.CreateRequest{
+		MerchantID: shop, Mode: invoice.Test, Wallets: f.testInvoices.wallets, ExpiresIn: 15 * time.Minute,
 		Terms: invoice.Terms{Price: money.MustParse("43.20", dollar), Rules: invoice.DefaultRules(dollar)},
 	})
 	f.must(err)
-	f.testSales.settle(inv, "0.0005")
+	f.testInvoices.settle(inv, "0.0005")
 	page := b.get("/desk/shop?mode=test").want(http.StatusOK, "Received per day, EUR")
 	if got, want := page.totals(), "Received €40.00 €0.00 in the period before $43.20 $0.00 in the period before Payments 2"; !strings.HasPrefix(got, want) {
 		t.Errorf("the totals are %q, want %q", got, want)
@@ -113,7 +113,7 @@ func TestOverview_of_a_new_shop(t *testing.T) {
 	if got := done(); got != "" {
 		t.Errorf("a new shop has done %q", got)
 	}
-	s := f.testSales
+	s := f.testInvoices
 	s.settle(s.sell(shop, "1", "40.00"), "0.0005")
 	if got, want := done(), "Test payment , done Show test payments Test payment"; got != want {
 		t.Errorf("after a test payment, done is %q, want %q", got, want)

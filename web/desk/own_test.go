@@ -37,7 +37,7 @@ func (f *fixture) assign(t merchant.Terminal, name string) {
 }
 
 // sellAt creates an invoice at a terminal.
-func (s *testSales) sellAt(t merchant.Terminal, order, amount string) *invoice.Invoice {
+func (s *testInvoices) sellAt(t merchant.Terminal, order, amount string) *invoice.Invoice {
 	s.fixture.t.Helper()
 	return s.sellFrom(invoice.Origin{Kind: invoice.FromTerminal, ID: t.ID}, t.MerchantID, order, amount)
 }
@@ -65,7 +65,7 @@ func TestOwnTerminals_work_while_they_are_assigned(t *testing.T) {
 	tove.get(at).want(http.StatusOK, "Jonas Uses it")
 	tove.get("/desk/shop/terminals?mode=test").want(http.StatusOK, "1 seller")
 
-	s := f.testSales
+	s := f.testInvoices
 	short := s.sellAt(bar, "Table 4", "80.00")
 	s.pay(short, "0.0004")
 	paid := s.sellAt(bar, "Table 5", "40.00")
@@ -136,7 +136,7 @@ func TestOwnTerminals_hide_payments_of_other_terminals_and_days(t *testing.T) {
 	jonas := f.as("Jonas", account.Seller)
 	bar, door, foreign := f.terminal(shop, "Bar", merchant.Test), f.terminal(shop, "Door", merchant.Test), f.terminal("other", "Stall", merchant.Test)
 	f.assign(bar, "Jonas")
-	s := f.testSales
+	s := f.testInvoices
 	old := s.sellAt(bar, "1001", "40.00")
 	f.clock.Advance(11*time.Hour + 58*time.Minute) // one second before midnight in UTC, the zone of the books
 	late := s.sellAt(bar, "1002", "40.00")
@@ -198,7 +198,7 @@ func TestOwnTerminals_end_with_terminal_role_or_account(t *testing.T) {
 		seller := fmt.Sprintf("Seller %d", i)
 		b, terminal := f.as(seller, account.Seller), f.terminal(shop, end.name, merchant.Test)
 		f.assign(terminal, seller)
-		sold := f.testSales.sellAt(terminal, "1001", "40.00")
+		sold := f.testInvoices.sellAt(terminal, "1001", "40.00")
 		secret := strings.TrimPrefix(b.send("/desk/shop/own/"+terminal.ID+"/open").header.Get("Location"), "/pos/")
 		if _, err := f.terminals.Find(t.Context(), secret); err != nil {
 			t.Fatalf("%s: before the end: %v", end.name, err)
@@ -226,7 +226,7 @@ func TestOwnTerminals_list_payments_newest_first_in_pages(t *testing.T) {
 	var want []string
 	for i := range 60 {
 		order := fmt.Sprint(1000 + i)
-		f.testSales.sellAt(terminals[min(i%3, 1)], order, "40.00")
+		f.testInvoices.sellAt(terminals[min(i%3, 1)], order, "40.00")
 		want = append([]string{order}, want...)
 	}
 	for _, terminal := range terminals {

@@ -189,7 +189,7 @@ func TestDecision_limit_of_the_shop(t *testing.T) {
 	b := f.owner()
 	_, err := f.settings.Change(t.Context(), shop, "", merchant.Choices{"short_percent": "10", "short_amount": "8"})
 	f.must(err)
-	inv := f.testSales.lateSale("1047", "0.0009") // 72 of 80 euro
+	inv := f.testInvoices.lateInvoice("1047", "0.0009") // 72 of 80 euro
 	at := "/desk/shop/payments/" + inv.ID
 	f.clock.Advance(11 * time.Minute)
 	version := b.get(at+"/accept").want(http.StatusOK, "You waive €8.00.").version()
@@ -263,14 +263,14 @@ func TestPaymentSettings_cost_of_a_tolerance(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	f.testSales.mode = invoice.Live
+	f.testInvoices.mode = invoice.Live
 	b.get(settingsPath).want(http.StatusOK, "no invoice in euro expired because it was short by 5 % or less")
 	for order, amount := range map[string]string{"1": "0.000996", "2": "0.000995", "3": "0.00097", "4": "0.0009", "5": "0.001"} { // of 80 euro
-		f.testSales.pay(f.testSales.sell(shop, order, "80.00"), amount)
+		f.testInvoices.pay(f.testInvoices.sell(shop, order, "80.00"), amount)
 	}
-	f.testSales.pay(f.testSales.sell("other", "6", "80.00"), "0.000996")
-	f.testSales.sell(shop, "7", "80.00") // not paid
-	f.testSales.expire()
+	f.testInvoices.pay(f.testInvoices.sell("other", "6", "80.00"), "0.000996")
+	f.testInvoices.sell(shop, "7", "80.00") // not paid
+	f.testInvoices.expire()
 	b.get(settingsPath).want(http.StatusOK, "0.5 %: 2 invoices, short by €0.72 together", "1 %: 2 invoices, short by €0.72 together", "5 %: 3 invoices, short by €3.12 together")
 }
 
@@ -279,12 +279,12 @@ func TestPaymentSettings_show_what_was_waived(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()
-	s := f.testSales
+	s := f.testInvoices
 	s.mode = invoice.Live
 	_, err := f.settings.Change(t.Context(), shop, "", merchant.Choices{"tolerance_percent": "1"})
 	f.must(err)
 	s.settle(s.sell(shop, "1", "80.00"), "0.001")
-	late := s.lateSale("2", "0.00099")
+	late := s.lateInvoice("2", "0.00099")
 	_, err = s.Accept(t.Context(), late.ID, "Tove", 0)
 	f.must(err)
 	s.settle(s.sell("other", "3", "80.00"), "0.001")
@@ -301,7 +301,7 @@ func TestPaymentSettings_link_to_the_chosen_explorers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	s := f.testSales
+	s := f.testInvoices
 	inv := s.sell(shop, "1047", "80.00")
 	s.pay(inv, "0.001")
 	at := "/desk/shop/payments/" + inv.ID

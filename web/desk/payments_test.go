@@ -20,8 +20,8 @@ import (
 	"chequer/internal/watcher"
 )
 
-// testSales creates test invoices on simnet and pays them.
-type testSales struct {
+// testInvoices creates test invoices on simnet and pays them.
+type testInvoices struct {
 	*invoice.Service
 	fixture *fixture
 	net     *simnet.Network
@@ -33,7 +33,7 @@ type testSales struct {
 }
 
 // quote sets the rates.
-func (s *testSales) quote(text string) {
+func (s *testInvoices) quote(text string) {
 	s.fixture.t.Helper()
 	fixed, err := rates.ParseFixed(text, "fixed")
 	s.fixture.must(err)
@@ -46,10 +46,10 @@ type timed struct{ *simnet.Network }
 // BlockTime implements chain.Timed.
 func (timed) BlockTime() time.Duration { return 10 * time.Minute }
 
-// newTestSales returns the invoices of a fixture.
-func newTestSales(f *fixture) *testSales {
+// newTestInvoices returns the invoices of a fixture.
+func newTestInvoices(f *fixture) *testInvoices {
 	f.t.Helper()
-	s := &testSales{fixture: f, net: simnet.New(f.storage, f.clock.Now), mode: invoice.Test}
+	s := &testInvoices{fixture: f, net: simnet.New(f.storage, f.clock.Now), mode: invoice.Test}
 	s.quote("BTC-EUR=80000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
 	s.Service = invoice.NewService(invoice.Config{
 		Storage: f.storage, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}, invoice.Live: {timed{s.net}}}, Rates: func() invoice.Rates { return s.rates },
@@ -68,7 +68,7 @@ func newTestSales(f *fixture) *testSales {
 }
 
 // step runs the watcher and the expirer once.
-func (s *testSales) step() {
+func (s *testInvoices) step() {
 	s.fixture.t.Helper()
 	_, err := s.watcher.Step(s.fixture.t.Context())
 	s.fixture.must(err)
@@ -77,12 +77,12 @@ func (s *testSales) step() {
 }
 
 // sell creates an invoice of a merchant.
-func (s *testSales) sell(merchantID, order, amount string) *invoice.Invoice {
+func (s *testInvoices) sell(merchantID, order, amount string) *invoice.Invoice {
 	s.fixture.t.Helper()
 	return s.sellFrom(invoice.Origin{Kind: invoice.FromLink, ID: "prints"}, merchantID, order, amount)
 }
 
-func (s *testSales) sellFrom(origin invoice.Origin, merchantID, order, amount string) *invoice.Invoice {
+func (s *testInvoices) sellFrom(origin invoice.Origin, merchantID, order, amount string) *invoice.Invoice {
 	s.fixture.t.Helper()
 	s.fixture.clock.Advance(time.Second)
 	s.step()
@@ -96,7 +96,7 @@ func (s *testSales) sellFrom(origin invoice.Origin, merchantID, order, amount st
 }
 
 // pay pays an amount of coins to an invoice, and returns the transaction.
-func (s *testSales) pay(inv *invoice.Invoice, amount string) string {
+func (s *testInvoices) pay(inv *invoice.Invoice, amount string) string {
 	s.fixture.t.Helper()
 	m, ok := inv.Method(simnet.ID, "BTC")
 	if !ok {
@@ -109,7 +109,7 @@ func (s *testSales) pay(inv *invoice.Invoice, amount string) string {
 }
 
 // expire lets the quotes of all invoices end.
-func (s *testSales) expire() {
+func (s *testInvoices) expire() {
 	s.fixture.t.Helper()
 	s.fixture.clock.Advance(16 * time.Minute)
 	s.step()
@@ -121,7 +121,7 @@ func TestPayments_are_found_by_state_period_and_search(t *testing.T) {
 	b := f.owner()
 	b.get("/desk/shop/payments").want(http.StatusOK, "No payments yet.")
 
-	s := f.testSales
+	s := f.testInvoices
 	old := s.sell(shop, "1041", "10.00")
 	s.expire()
 	s.sell("other", "1042", "80.00")
@@ -179,7 +179,7 @@ func TestPayments_pages_have_each_invoice_once(t *testing.T) {
 	f := newFixture(t)
 	b := f.owner()
 	for i := range 27 {
-		f.testSales.sell(shop, fmt.Sprint(1000+i), "10.00")
+		f.testInvoices.sell(shop, fmt.Sprint(1000+i), "10.00")
 	}
 	first := b.get("/desk/shop/payments?mode=test&state=waiting").want(http.StatusOK, "25 payments, newest first")
 	older := first.find(".pager a").AttrOr("href", "")
@@ -197,7 +197,7 @@ func TestPayments_search_back(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	inv := f.testSales.sell(shop, "1042", "10.00")
+	inv := f.testInvoices.sell(shop, "1042", "10.00")
 	for _, statement := range []string{
 		`CREATE TABLE made AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2400)
 			SELECT invoices.* FROM invoices, n WHERE id = '` + inv.ID + `'`,
@@ -225,7 +225,7 @@ func TestPayments_search_pages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	inv := f.testSales.sell(shop, "none", "10.00")
+	inv := f.testInvoices.sell(shop, "none", "10.00")
 	for _, statement := range []string{
 		`CREATE TABLE made AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2400)
 			SELECT invoices.* FROM invoices, n WHERE id = '` + inv.ID + `'`,
@@ -263,7 +263,7 @@ func TestPayment_shows_its_transfers_and_history(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	s := f.testSales
+	s := f.testInvoices
 	inv := s.sell(shop, "1042", "80.00")
 	at := "/desk/shop/payments/" + inv.ID
 	b.get(at).want(http.StatusOK, "Waiting")
@@ -297,9 +297,9 @@ func TestPayment_that_is_late_asks_for_a_decision(t *testing.T) {
 	f := newFixture(t)
 	f.owner()
 	b := f.as("Runa", account.Bookkeeper)
-	inv := f.testSales.sell(shop, "", "80.00")
-	f.testSales.expire()
-	f.testSales.pay(inv, "0.001")
+	inv := f.testInvoices.sell(shop, "", "80.00")
+	f.testInvoices.expire()
+	f.testInvoices.pay(inv, "0.001")
 	page := b.get("/desk/shop/payments/"+inv.ID).want(http.StatusOK, "A payment arrived after the quote expired")
 	for _, want := range []string{"Received late, not counted 0.001 BTC (€80.00)", "Counted €0.00 Price €80.00 Short €80.00", "Quote expired", "Late"} {
 		if !strings.Contains(page.text(), want) {
@@ -329,7 +329,7 @@ func TestPayments_lead_to_test_payments(t *testing.T) {
 	if b.get("/desk/shop/payments").want(http.StatusOK).find("main p "+link).Length() > 0 {
 		t.Error("a shop without invoices has a link to test payments")
 	}
-	f.testSales.sell(shop, "1042", "40.00")
+	f.testInvoices.sell(shop, "1042", "40.00")
 	if b.get("/desk/shop/payments").want(http.StatusOK).find("main p "+link).Length() != 1 {
 		t.Error("the list without live payments does not lead to the test payments")
 	}
@@ -341,7 +341,7 @@ func TestPayment_without_confirmation(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	s := f.testSales
+	s := f.testInvoices
 	inv, err := s.Create(t.Context(), invoice.CreateRequest{
 		MerchantID: shop, Mode: s.mode, Wallets: s.wallets, ExpiresIn: 15 * time.Minute, ZeroConfirmationCents: map[string]int64{"BTC": 100_00},
 		Terms: invoice.Terms{Price: money.MustParse("80", money.EUR), Rules: invoice.DefaultRules(money.EUR)},

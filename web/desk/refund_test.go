@@ -18,13 +18,13 @@ const (
 )
 
 // giveRefundAddress gives the shopper's refund address.
-func (s *testSales) giveRefundAddress(inv *invoice.Invoice) {
+func (s *testInvoices) giveRefundAddress(inv *invoice.Invoice) {
 	s.fixture.t.Helper()
 	_, err := s.SetRefundAddress(s.fixture.t.Context(), inv.ID, "shopper", "BTC", shopperAddress)
 	s.fixture.must(err)
 }
 
-func (s *testSales) reload(inv *invoice.Invoice) *invoice.Invoice {
+func (s *testInvoices) reload(inv *invoice.Invoice) *invoice.Invoice {
 	s.fixture.t.Helper()
 	got, err := s.Invoice(s.fixture.t.Context(), inv.ID)
 	s.fixture.must(err)
@@ -37,8 +37,8 @@ func TestRefund_saves_an_address_or_names_its_fault(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.owner()
 		b := f.as("Tove", account.Manager)
-		inv := f.testSales.lateSale("1047", "0.00099")
-		f.testSales.giveRefundAddress(inv)
+		inv := f.testInvoices.lateInvoice("1047", "0.00099")
+		f.testInvoices.giveRefundAddress(inv)
 		at := "/desk/shop/payments/" + inv.ID
 		b.get(at).want(http.StatusOK, "Accept as paid…", "Prepare refund", "Decline refund…")
 		b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1047: Late", "Accept as paid…")
@@ -54,7 +54,7 @@ func TestRefund_saves_an_address_or_names_its_fault(t *testing.T) {
 		if want := "bitcoin:" + shopperAddress + "?amount=0.00099&label=Refund%201047"; link != want {
 			t.Errorf("the payment link is %q, want %q", link, want)
 		}
-		r := f.testSales.reload(inv).Refunds[0]
+		r := f.testInvoices.reload(inv).Refunds[0]
 		send := at + "/refund/" + r.ID + "/sent"
 		form := ready.hidden(`form[action$="/sent"]`)
 		b.send(send, append(form, "tx-"+r.ID, "8f3c")...).want(http.StatusUnprocessableEntity, "This is no transaction ID of this network.", "Ready, not sent yet")
@@ -74,12 +74,12 @@ func TestRefund_saves_an_address_or_names_its_fault(t *testing.T) {
 func TestRefund_to_an_address_that_staff_enters(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		b := f.ownerByPassword()
-		inv := f.testSales.lateSale("1047", "0.00099")
+		inv := f.testInvoices.lateInvoice("1047", "0.00099")
 		at := "/desk/shop/payments/" + inv.ID + "/refund"
 		f.clock.Advance(11 * time.Minute)
 		form := append(b.get(at).want(http.StatusOK, "Prepare a refund").hidden(`form[action$="/refund"]`), "amount", "part:BTC", "part", "0.0005", "address", staffAddress)
 		ask := b.send(at, form...).want(http.StatusForbidden, "Confirm it’s you")
-		if got := f.testSales.reload(inv).Refunds; len(got) != 0 {
+		if got := f.testInvoices.reload(inv).Refunds; len(got) != 0 {
 			t.Fatalf("prepared without a confirmation: %+v", got)
 		}
 		kept := ask.hidden(`form[action$="/desk/shop/confirm"]`)
@@ -96,7 +96,7 @@ func TestRefund_to_an_address_that_staff_enters(t *testing.T) {
 		b.send(at, repeated...).wantRedirect(at + "?done=refund-ready")
 		b.get(at).want(http.StatusOK, "entered by Maren", "0.0005 BTC", "0.00049 BTC")
 		b.send(at, repeated...).want(http.StatusConflict, "The invoice changed after you opened the page.") // a double submit
-		if got := f.testSales.reload(inv).Refunds; len(got) != 1 {
+		if got := f.testInvoices.reload(inv).Refunds; len(got) != 1 {
 			t.Errorf("%d refunds after a double submit, want 1", len(got))
 		}
 	})
@@ -105,8 +105,8 @@ func TestRefund_to_an_address_that_staff_enters(t *testing.T) {
 func TestRefund_form_names_what_is_wrong(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	other := f.testSales.sell(shop, "1", "5.00")
-	inv := f.testSales.lateSale("1047", "0.00099")
+	other := f.testInvoices.sell(shop, "1", "5.00")
+	inv := f.testInvoices.lateInvoice("1047", "0.00099")
 	b := f.owner()
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
 	fields := b.get(at).hidden(`form[action$="/refund"]`)
@@ -141,7 +141,7 @@ func TestRefund_form_names_what_is_wrong(t *testing.T) {
 			t.Errorf("%v: the form has the address %q", tt, value)
 		}
 	}
-	if got := f.testSales.reload(inv).Refunds; len(got) != 0 {
+	if got := f.testInvoices.reload(inv).Refunds; len(got) != 0 {
 		t.Errorf("every form was refused, but there are refunds: %+v", got)
 	}
 }
@@ -150,12 +150,12 @@ func TestRefund_form_names_what_is_wrong(t *testing.T) {
 func TestRefund_in_euro(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		b := f.owner()
-		inv := f.testSales.lateSale("1047", "0.00099")
-		f.testSales.giveRefundAddress(inv)
+		inv := f.testInvoices.lateInvoice("1047", "0.00099")
+		f.testInvoices.giveRefundAddress(inv)
 		at := "/desk/shop/payments/" + inv.ID + "/refund"
 		b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "fiat:BTC", "part", "40")...).wantRedirect(at + "?done=refund-ready")
 		b.get(at).want(http.StatusOK, "0.0005 BTC", "The rate is held until")
-		f.testSales.quote("BTC-EUR=100000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
+		f.testInvoices.quote("BTC-EUR=100000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
 		for range 4 { // the session ends without a request for a while
 			f.clock.Advance(6*time.Hour + time.Minute)
 			b.get(at).want(http.StatusOK, "Refund 1047")
@@ -164,7 +164,7 @@ func TestRefund_in_euro(t *testing.T) {
 		if n := stale.find(`a[href^="bitcoin:"], svg.qr`).Length(); n != 0 {
 			t.Error("the page of an amount that is not valid any more has a payment link")
 		}
-		id := f.testSales.reload(inv).Refunds[0].ID
+		id := f.testInvoices.reload(inv).Refunds[0].ID
 		b.send(at+"/"+id+"/renew", stale.hidden(`form[action$="/renew"]`)...).wantRedirect(at + "?done=refund-renewed")
 		renewed := b.get(at).want(http.StatusOK, "0.0004 BTC")
 		b.send(at+"/"+id+"/cancel", renewed.hidden(`form[action$="/cancel"]`)...).wantRedirect(at + "?done=refund-cancelled")
@@ -176,11 +176,11 @@ func TestRefund_in_euro(t *testing.T) {
 func TestRefund_asks_for_the_address(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		b := f.owner()
-		inv := f.testSales.lateSale("1047", "0.00099")
+		inv := f.testInvoices.lateInvoice("1047", "0.00099")
 		at := "/desk/shop/payments/" + inv.ID + "/refund"
 		b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).wantRedirect(at + "?done=refund-asked")
 		b.get(at).want(http.StatusOK, "Waits for the shopper’s address", "/invoice/"+inv.ID)
-		f.testSales.giveRefundAddress(inv)
+		f.testInvoices.giveRefundAddress(inv)
 		b.get(at).want(http.StatusOK, "Pay this from your wallet", "entered by the shopper")
 	})
 }
@@ -190,8 +190,8 @@ func TestRefund_by_two_accounts_at_once(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		maren := f.owner()
 		tove := f.as("Tove", account.Manager)
-		inv := f.testSales.lateSale("1047", "0.00099")
-		f.testSales.giveRefundAddress(inv)
+		inv := f.testInvoices.lateInvoice("1047", "0.00099")
+		f.testInvoices.giveRefundAddress(inv)
 		at := "/desk/shop/payments/" + inv.ID + "/refund"
 		var group sync.WaitGroup
 		statuses := make([]int, 2)
@@ -200,8 +200,8 @@ func TestRefund_by_two_accounts_at_once(t *testing.T) {
 			group.Go(func() { statuses[i] = b.post(at, form...).status })
 		}
 		group.Wait()
-		if statuses[0]+statuses[1] != http.StatusSeeOther+http.StatusConflict || len(f.testSales.reload(inv).Refunds) != 1 {
-			t.Errorf("answers %v, %d refunds, want 303 and 409, and one refund", statuses, len(f.testSales.reload(inv).Refunds))
+		if statuses[0]+statuses[1] != http.StatusSeeOther+http.StatusConflict || len(f.testInvoices.reload(inv).Refunds) != 1 {
+			t.Errorf("answers %v, %d refunds, want 303 and 409, and one refund", statuses, len(f.testInvoices.reload(inv).Refunds))
 		}
 	})
 }
@@ -210,12 +210,12 @@ func TestRefund_by_two_accounts_at_once(t *testing.T) {
 func TestRefund_of_a_reorganised_payment(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		b := f.owner()
-		inv := f.testSales.lateSale("1047", "0.00099")
-		f.testSales.giveRefundAddress(inv)
+		inv := f.testInvoices.lateInvoice("1047", "0.00099")
+		f.testInvoices.giveRefundAddress(inv)
 		at := "/desk/shop/payments/" + inv.ID + "/refund"
 		b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).wantRedirect(at + "?done=refund-ready")
-		f.must(f.testSales.net.Reorganise(t.Context(), []string{f.testSales.reload(inv).Transfers[0].Tx}))
-		f.testSales.step()
+		f.must(f.testInvoices.net.Reorganise(t.Context(), []string{f.testInvoices.reload(inv).Transfers[0].Tx}))
+		f.testInvoices.step()
 		page := b.get(at).want(http.StatusOK, "Do not pay: the refunds of this invoice are 0.00099 BTC more than what is received and confirmed.")
 		if n := page.find(`a[href^="bitcoin:"], svg.qr`).Length(); n != 0 {
 			t.Error("the page has a payment link")
@@ -226,10 +226,10 @@ func TestRefund_of_a_reorganised_payment(t *testing.T) {
 func TestDecline_closes_the_case_with_its_reason(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		b := f.owner()
-		inv := f.testSales.lateSale("1047", "0.00099")
+		inv := f.testInvoices.lateInvoice("1047", "0.00099")
 		at := "/desk/shop/payments/" + inv.ID
 		b.get(at+"/decline").want(http.StatusConflict, "The invoice does not allow this now.")
-		f.testSales.giveRefundAddress(inv)
+		f.testInvoices.giveRefundAddress(inv)
 		ask := b.get(at+"/decline").want(http.StatusOK, "Decline the refund of 1047?", "refund.declined is sent to your shop.", "Optional. Stored with the invoice and in the audit log.")
 		b.send(at+"/decline", "version", ask.version(), "reason", strings.Repeat("a", 501)).want(http.StatusUnprocessableEntity, "The reason has more than 500 bytes")
 		b.send(at+"/decline", "version", ask.version(), "reason", "the goods were not returned").wantRedirect(at + "?done=declined")
@@ -243,8 +243,8 @@ func TestDecline_closes_the_case_with_its_reason(t *testing.T) {
 func TestKeep_closes_an_overpaid_case_until_undone(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		b := f.owner()
-		inv := f.testSales.sell(shop, "1032", "80.00")
-		f.testSales.settle(inv, "0.0011")
+		inv := f.testInvoices.sell(shop, "1032", "80.00")
+		f.testInvoices.settle(inv, "0.0011")
 		at := "/desk/shop/payments/" + inv.ID
 		ask := b.get(at+"/keep").want(http.StatusOK, "Keep the surplus of €8.00?", "You can undo this for 30 days.")
 		b.send(at+"/keep", "version", ask.version(), "reason", "a tip").wantRedirect(at + "?done=kept")
@@ -254,7 +254,7 @@ func TestKeep_closes_an_overpaid_case_until_undone(t *testing.T) {
 		b.send(at+"/release", "version", undo.version()).wantRedirect(at + "?done=released")
 		b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1032: Overpaid", "Refund €8.00")
 		b.get(at+"/refund").want(http.StatusOK, "0.0001 BTC, the surplus")
-		f.testSales.giveRefundAddress(inv)
+		f.testInvoices.giveRefundAddress(inv)
 		b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1032: Refund requested", "Prepare refund")
 		b.get(at).want(http.StatusOK, "The shopper entered a refund address", "For 0.0001 BTC: "+shopperAddress, "Keep the surplus…", "Decline refund…")
 		b.get(at+"/release").want(http.StatusConflict, "The invoice does not allow this now.")
@@ -268,11 +268,11 @@ func TestRefunds_are_listed_by_shop_and_state(t *testing.T) {
 		reader := f.as("Runa", account.Bookkeeper)
 		b.get("/desk/shop/refunds?mode=test").want(http.StatusOK, "There is no such refund.")
 		for _, merchant := range []string{shop, "other"} {
-			inv := f.testSales.sell(merchant, "of "+merchant, "80.00")
-			f.testSales.expire()
-			f.must(f.testSales.net.Confirm(t.Context(), []string{f.testSales.pay(inv, "0.001")}))
-			f.testSales.step()
-			f.testSales.giveRefundAddress(inv)
+			inv := f.testInvoices.sell(merchant, "of "+merchant, "80.00")
+			f.testInvoices.expire()
+			f.must(f.testInvoices.net.Confirm(t.Context(), []string{f.testInvoices.pay(inv, "0.001")}))
+			f.testInvoices.step()
+			f.testInvoices.giveRefundAddress(inv)
 		}
 		page := reader.get("/desk/shop/refunds?mode=test").want(http.StatusOK, "of shop", "0.001 BTC", "€80.00", "Requested", "By the shopper")
 		if at := page.find("tbody a").AttrOr("href", ""); strings.HasSuffix(at, "/refund") {
@@ -293,26 +293,26 @@ func TestRefunds_are_listed_by_shop_and_state(t *testing.T) {
 func TestRefund_of_an_address_that_the_shopper_gives_later(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		b := f.owner()
-		inv := f.testSales.sell(shop, "1047", "80.00")
-		f.must(f.testSales.net.Confirm(t.Context(), []string{f.testSales.pay(inv, "0.001")}))
-		f.testSales.step()
+		inv := f.testInvoices.sell(shop, "1047", "80.00")
+		f.must(f.testInvoices.net.Confirm(t.Context(), []string{f.testInvoices.pay(inv, "0.001")}))
+		f.testInvoices.step()
 		var made invoice.Refund
 		for _, amount := range []string{"0.0002", "0.0003"} {
-			_, r, err := f.testSales.CreateRefund(t.Context(), inv.ID, invoice.RefundDraft{
+			_, r, err := f.testInvoices.CreateRefund(t.Context(), inv.ID, invoice.RefundDraft{
 				Kind: invoice.RefundPart, Asset: "BTC", Amount: money.MustParse(amount, money.BTC), By: "Tove",
 			})
 			f.must(err)
 			made = r
 		}
 		b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "No payment waits for a decision.")
-		_, err := f.testSales.SetRefundAddress(t.Context(), inv.ID, "key_page", "BTC", shopperAddress)
+		_, err := f.testInvoices.SetRefundAddress(t.Context(), inv.ID, "key_page", "BTC", shopperAddress)
 		f.must(err)
 		at := "/desk/shop/payments/" + inv.ID
 		b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1047: Refund requested", "Open refund")
 		b.get(at).want(http.StatusOK, "The shopper entered a refund address", "For 0.0002 BTC, 0.0003 BTC: "+shopperAddress,
 			shopperAddress+", entered by the shopper on a page of the API key key_page")
 		page := b.get(at+"/refund").want(http.StatusOK, "entered by the shopper on a page of the API key key_page")
-		first := f.testSales.reload(inv).Refunds[0]
+		first := f.testInvoices.reload(inv).Refunds[0]
 		tx := strings.Repeat("8f", 32)
 		b.send(at+"/refund/"+first.ID+"/sent", append(page.hidden(`form[action$="`+first.ID+`/sent"]`), "tx-"+first.ID, tx)...).wantRedirect(at + "/refund?done=refund-sent")
 		page = b.get(at + "/refund")

@@ -49,7 +49,7 @@ func (s *reportStorage) PaidLines(ctx context.Context, merchantID string, mode i
 func (f *fixture) salesOfTwoMonths() *browser {
 	f.t.Helper()
 	f.owner()
-	s := f.testSales
+	s := f.testInvoices
 	s.settle(s.sell(shop, "1", "40.00"), "0.0005")
 	s.settle(s.sell("other", "2", "80.00"), "0.001")
 	f.clock.Advance(7 * 24 * time.Hour)
@@ -101,7 +101,7 @@ func TestReports_names_sources(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	f.testSales.settle(f.testSales.sell(shop, "1", "40.00"), "0.0005")
+	f.testInvoices.settle(f.testInvoices.sell(shop, "1", "40.00"), "0.0005")
 	key, err := f.merchants.CreateKey(t.Context(), shop, merchant.Test, []merchant.Scope{merchant.ScopeRead}, "Web shop")
 	f.must(err)
 	bar, err := f.terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
@@ -116,12 +116,12 @@ func TestReports_names_sources(t *testing.T) {
 		{"product", "Olive soap", soap.Slug, invoice.Origin{Kind: invoice.FromProduct, ID: soap.Slug}},
 	} {
 		f.clock.Advance(time.Second)
-		inv, err := f.testSales.Create(t.Context(), invoice.CreateRequest{
-			MerchantID: shop, Mode: invoice.Test, Wallets: f.testSales.wallets, ExpiresIn: 15 * time.Minute, Origin: tt.origin,
+		inv, err := f.testInvoices.Create(t.Context(), invoice.CreateRequest{
+			MerchantID: shop, Mode: invoice.Test, Wallets: f.testInvoices.wallets, ExpiresIn: 15 * time.Minute, Origin: tt.origin,
 			Terms: invoice.Terms{Price: money.MustParse("80.00", money.EUR), Rules: invoice.DefaultRules(money.EUR)},
 		})
 		f.must(err)
-		f.testSales.settle(inv, "0.001")
+		f.testInvoices.settle(inv, "0.001")
 		got := textOf(b.get("/desk/shop/reports?mode=test&by="+tt.by).want(http.StatusOK, "Received by").find("section > .tw tbody tr"))
 		if want := tt.name + " " + tt.detail + " 1 "; !strings.Contains(got, want) || !strings.Contains(got, "Other payments") {
 			t.Errorf("the table is %q, want %q and a row of other payments", got, want)

@@ -62,8 +62,8 @@ func TestPayment_without_personal_data(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	inv := f.testSales.sell(shop, "1042", "80.00")
-	f.testSales.settle(inv, "0.001")
+	inv := f.testInvoices.sell(shop, "1042", "80.00")
+	f.testInvoices.settle(inv, "0.001")
 	at := "/desk/shop/payments/" + inv.ID
 	b.send(at+"/notes", "note", "Jane called").wantRedirect(at + "?done=note-added")
 	_, err := f.storage.UpdateInvoice(t.Context(), inv.ID, invoice.Lease{}, func(inv *invoice.Invoice) error {
@@ -74,7 +74,7 @@ func TestPayment_without_personal_data(t *testing.T) {
 	b.get(at).want(http.StatusOK, "Jane called").want(http.StatusOK, "tb1qjane")
 	_, err = f.settings.Change(t.Context(), shop, "", merchant.Choices{merchant.SettingPersonalData: "3"})
 	f.must(err)
-	f.testSales.expire()
+	f.testInvoices.expire()
 	late := f.clock.Now().AddDate(1, 0, 0)
 	for {
 		done, err := f.storage.RemovePersonalData(t.Context(), shop, late)
@@ -100,8 +100,8 @@ func TestRetention_books(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.ownerByPassword()
-	inv := f.testSales.sell(shop, "1042", "80.00")
-	f.testSales.settle(inv, "0.001")
+	inv := f.testInvoices.sell(shop, "1042", "80.00")
+	f.testInvoices.settle(inv, "0.001")
 	f.clock.Advance(11 * time.Minute)
 	page := b.get(settingsPath).want(http.StatusOK, "Remove after 10 years (proposed)").
 		want(http.StatusOK, "With 10 years, the next run would remove at most 0 invoices, all created before 1 Jan 2016. This cannot be undone.")
@@ -112,7 +112,7 @@ func TestRetention_books(t *testing.T) {
 	_, err := f.settings.Change(t.Context(), shop, "", merchant.Choices{merchant.SettingBooks: "10"})
 	f.must(err)
 	b.get(settingsPath).want(http.StatusOK, "The next run removes at most 0 invoices")
-	f.testSales.expire()
+	f.testInvoices.expire()
 	late := time.Date(2037, 2, 1, 12, 0, 0, 0, time.UTC)
 	for done := false; !done; {
 		done, err = f.storage.RemoveBooks(t.Context(), shop, late)

@@ -226,7 +226,7 @@ func TestMalformed_text_is_no_position_and_no_path(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	inv := f.testSales.lateSale("1047", "0.00099")
+	inv := f.testInvoices.lateInvoice("1047", "0.00099")
 	for _, after := range []string{"5-%00", "5-%ff", "5-a%00"} {
 		for _, list := range []string{"payments", "attention"} {
 			b.get("/desk/shop/"+list+"?mode=test&after="+after).want(http.StatusOK, "1047")

@@ -161,7 +161,7 @@ func TestAll_shops_are_those_with_the_permission(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	s := f.testSales
+	s := f.testInvoices
 	const at = "/desk/all"
 	if n := b.get("/desk/shop?mode=test").find(`details.shop a[href="/desk/all"]`).Length(); n != 0 {
 		t.Errorf("%d links to all shops for an account with one, want none", n)

@@ -18,9 +18,9 @@ func TestSnooze_hides_a_case_until_it_ends(t *testing.T) {
 	f := newFixture(t)
 	f.owner()
 	b := f.as("Tove", account.Manager)
-	f.testSales.mode = invoice.Live
-	inv := f.testSales.lateSale("1047", "0.00099")
-	f.testSales.lateSale("1048", "0.00099")
+	f.testInvoices.mode = invoice.Live
+	inv := f.testInvoices.lateInvoice("1047", "0.00099")
+	f.testInvoices.lateInvoice("1048", "0.00099")
 	at := "/desk/shop/payments/" + inv.ID
 	state := func() string {
 		t.Helper()
@@ -62,7 +62,7 @@ func TestSnooze_hides_a_case_until_it_ends(t *testing.T) {
 		t.Errorf("the audit log has %q, want %q", got, want)
 	}
 	snooze("7")
-	f.testSales.pay(inv, "0.0005")
+	f.testInvoices.pay(inv, "0.0005")
 	check("after another transfer", both)
 	b.send(at+"/snooze", "version", "1", "days", "7").want(http.StatusConflict, "The invoice changed after you opened the page.")
 	check("after a snooze of an old version", both)
@@ -73,9 +73,9 @@ func TestAttention_lists_cases_resolved_in_seven_days(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	s := f.testSales
+	s := f.testInvoices
 	s.mode = invoice.Live
-	accepted := s.lateSale("1047", "0.00099")
+	accepted := s.lateInvoice("1047", "0.00099")
 	at := "/desk/shop/payments/" + accepted.ID
 	b.send(at+"/accept", "version", b.get(at+"/accept").version()).wantRedirect(at + "?done=accepted")
 	f.clock.Advance(11 * time.Hour)

@@ -23,12 +23,12 @@ func TestPayments_of_a_source(t *testing.T) {
 	p := f.addProduct("coffee", "Filter coffee", "3.50")
 	bar, err := f.terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
 	f.must(err)
-	f.testSales.sell(shop, "link", "3.50")
-	f.testSales.sellFrom(invoice.Origin{Kind: invoice.FromTerminal, ID: bar.ID}, shop, "terminal", "3.50")
-	f.testSales.sellFrom(invoice.Origin{Kind: invoice.FromProduct, ID: p.Slug}, shop, "test product", "3.50")
-	f.testSales.mode = invoice.Live
-	f.testSales.sellFrom(invoice.Origin{Kind: invoice.FromProduct, ID: p.Slug}, shop, "product", "3.50")
-	f.testSales.sellFrom(invoice.Origin{Kind: invoice.FromProduct, ID: "tea"}, shop, "other product", "3.50")
+	f.testInvoices.sell(shop, "link", "3.50")
+	f.testInvoices.sellFrom(invoice.Origin{Kind: invoice.FromTerminal, ID: bar.ID}, shop, "terminal", "3.50")
+	f.testInvoices.sellFrom(invoice.Origin{Kind: invoice.FromProduct, ID: p.Slug}, shop, "test product", "3.50")
+	f.testInvoices.mode = invoice.Live
+	f.testInvoices.sellFrom(invoice.Origin{Kind: invoice.FromProduct, ID: p.Slug}, shop, "product", "3.50")
+	f.testInvoices.sellFrom(invoice.Origin{Kind: invoice.FromProduct, ID: "tea"}, shop, "other product", "3.50")
 	orders := func(path string) []string {
 		t.Helper()
 		return b.get(path).want(http.StatusOK, "Payments").find(".rows .go1").Map(func(_ int, s *selection) string { return textOf(s) })
@@ -62,7 +62,7 @@ func TestPayments_of_a_source(t *testing.T) {
 func TestSold_counts_paid_invoices_of_the_month(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	s := f.testSales
+	s := f.testInvoices
 	f.addLink("prints", func(link *merchant.Link) { link.Mode = merchant.Test })
 	p, err := f.products.Create(t.Context(), merchant.Product{
 		Slug: "coffee", MerchantID: shop, Mode: merchant.Test, Name: "Coffee", Price: money.MustParse("80", money.EUR), AskOrderID: merchant.AskNo, AskNote: merchant.AskNo, Active: true,
@@ -112,7 +112,7 @@ func TestPayment_names_its_actors(t *testing.T) {
 		{invoice.Origin{Kind: invoice.FromSignedLink, ID: bare.ID}, "Signed link " + bare.Key[:8] + "…"},
 		{invoice.Origin{Kind: invoice.FromTerminal, ID: bar.ID}, "Terminal Bar"},
 	} {
-		inv := f.testSales.sellFrom(tt.origin, shop, "1", "80.00")
+		inv := f.testInvoices.sellFrom(tt.origin, shop, "1", "80.00")
 		if page := b.get("/desk/shop/payments/"+inv.ID).want(http.StatusOK, tt.want); strings.Contains(page.text(), tt.origin.ID) {
 			t.Errorf("the page has the identifier %s: %s", tt.origin.ID, page.text())
 		}
@@ -121,14 +121,14 @@ func TestPayment_names_its_actors(t *testing.T) {
 			t.Errorf("the filter is %q, want %q", got, tt.want)
 		}
 	}
-	inv := f.testSales.sell(shop, "1047", "80.00")
-	f.must(f.testSales.net.Confirm(t.Context(), []string{f.testSales.pay(inv, "0.001")}))
-	f.testSales.step()
-	_, _, err = f.testSales.CreateRefund(t.Context(), inv.ID, invoice.RefundDraft{
+	inv := f.testInvoices.sell(shop, "1047", "80.00")
+	f.must(f.testInvoices.net.Confirm(t.Context(), []string{f.testInvoices.pay(inv, "0.001")}))
+	f.testInvoices.step()
+	_, _, err = f.testInvoices.CreateRefund(t.Context(), inv.ID, invoice.RefundDraft{
 		Kind: invoice.RefundPart, Asset: "BTC", Amount: money.MustParse("0.0002", money.BTC), By: labelled.ID,
 	})
 	f.must(err)
-	_, err = f.testSales.SetRefundAddress(t.Context(), inv.ID, labelled.ID, "BTC", shopperAddress)
+	_, err = f.testInvoices.SetRefundAddress(t.Context(), inv.ID, labelled.ID, "BTC", shopperAddress)
 	f.must(err)
 	at := "/desk/shop/payments/" + inv.ID
 	for path, want := range map[string]string{

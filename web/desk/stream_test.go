@@ -67,7 +67,7 @@ func TestStream_reports_new_events_of_the_shop_only(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
-	f.testSales.sell(shop, "1001", "40")
+	f.testInvoices.sell(shop, "1001", "40")
 	for _, path := range []string{"/desk/shop", "/desk/shop/payments", "/desk/shop/attention"} {
 		address := b.get(path).find("main").AttrOr("data-stream", "")
 		position, err := f.storage.FeedPosition(t.Context(), shop)
@@ -76,8 +76,8 @@ func TestStream_reports_new_events_of_the_shop_only(t *testing.T) {
 			t.Fatalf("%s: the stream is %q, want %q", path, address, want)
 		}
 		messages, leave := b.follow(address, "")
-		f.testSales.sell("other", "77", "40")
-		f.testSales.sell(shop, "1002", "40")
+		f.testInvoices.sell("other", "77", "40")
+		f.testInvoices.sell(shop, "1002", "40")
 		id := nextID(t, messages)
 		if n, err := strconv.ParseInt(id, 10, 64); err != nil || n <= position {
 			t.Errorf("%s: the message has the number %q, want one above %d", path, id, position)

@@ -217,7 +217,7 @@ func TestWebhooks_of_another_shop(t *testing.T) {
 	f := newFixture(t)
 	b := f.owner()
 	own, foreign := f.webhook(shop), f.webhook("other")
-	f.testSales.sell("other", "1", "5.00")
+	f.testInvoices.sell("other", "1", "5.00")
 	deliveries, err := f.endpoints.Deliveries(t.Context(), foreign, "", 1<<60, 1)
 	f.must(err)
 	before := len(f.actions())
@@ -245,7 +245,7 @@ func TestWebhooks_list_their_deliveries_and_send_them_again(t *testing.T) {
 	e := f.webhook(shop)
 	at := "/desk/shop/webhooks/" + e.ID
 	b.get(at).want(http.StatusOK, "Nothing sent yet").want(http.StatusOK, "There is no delivery here.")
-	failing := f.testSales.sell(shop, "1042", "80.00")
+	failing := f.testInvoices.sell(shop, "1042", "80.00")
 	f.attempt(e, 0)
 	b.get("/desk/shop/webhooks").want(http.StatusOK, "Failing")
 	page := b.get(at).want(http.StatusOK, "invoice.created Waiting connection refused 1 attempt")
@@ -267,7 +267,7 @@ func TestWebhooks_list_their_deliveries_and_send_them_again(t *testing.T) {
 	b.get("/desk/shop/webhooks").want(http.StatusOK, "Delivering")
 
 	for i := range 30 {
-		f.testSales.sell(shop, fmt.Sprint(i), "1.00")
+		f.testInvoices.sell(shop, fmt.Sprint(i), "1.00")
 	}
 	first := b.get(at+"?state=pending").want(http.StatusOK, "Older")
 	second := b.get(first.find(".pager a").AttrOr("href", ""))
@@ -302,7 +302,7 @@ func TestPayment_lists_its_deliveries_and_sends_them_again(t *testing.T) {
 	f := newFixture(t)
 	f.owner()
 	b, reader := f.as("Tove", account.Manager), f.as("Runa", account.Bookkeeper)
-	inv := f.testSales.sell(shop, "1042", "80.00")
+	inv := f.testInvoices.sell(shop, "1042", "80.00")
 	at := "/desk/shop/payments/" + inv.ID
 	if text := b.get(at).want(http.StatusOK, "€80.00").text(); strings.Contains(text, "Deliveries") {
 		t.Errorf("the page without webhooks lists deliveries: %s", text)
@@ -310,7 +310,7 @@ func TestPayment_lists_its_deliveries_and_sends_them_again(t *testing.T) {
 	e := f.webhook(shop)
 	live, err := f.endpoints.Create(t.Context(), shop, merchant.Live, hook, nil)
 	f.must(err)
-	inv, other := f.testSales.sell(shop, "1043", "80.00"), f.testSales.sell(shop, "1044", "80.00")
+	inv, other := f.testInvoices.sell(shop, "1043", "80.00"), f.testInvoices.sell(shop, "1044", "80.00")
 	at = "/desk/shop/payments/" + inv.ID
 	f.attempt(e, 503)
 	page := b.get(at).want(http.StatusOK, "invoice.created Waiting Status 503 shop.example")
@@ -328,8 +328,8 @@ func TestPayment_lists_its_deliveries_and_sends_them_again(t *testing.T) {
 	if n := reader.get(at).want(http.StatusOK, "Status 503").find(`form[action$="/resend"]`).Length(); n != 0 {
 		t.Errorf("the page of a bookkeeper has %d forms that the desk refuses", n)
 	}
-	f.testSales.pay(inv, "0.001")
-	f.testSales.step()
+	f.testInvoices.pay(inv, "0.001")
+	f.testInvoices.step()
 	const waits = "Waits for the earlier event invoice.created of the invoice. Its next attempt is at 12:01."
 	paid := b.get(at).want(http.StatusOK, waits)
 	later := paid.find(`input[name=event]`).First().AttrOr("value", "")

@@ -25,8 +25,8 @@ func TestZone_of_the_shop(t *testing.T) {
 	f := newFixture(t)
 	f.owner()
 	f.clock.Advance(11*time.Hour + 30*time.Minute) // 27 November, 23:30 UTC
-	inv := f.testSales.sell(shop, "1", "40.00")
-	f.testSales.settle(inv, "0.0005")
+	inv := f.testInvoices.sell(shop, "1", "40.00")
+	f.testInvoices.settle(inv, "0.0005")
 	f.clock.Advance(10 * time.Hour) // 28 November, 9:30 UTC
 	b := f.as("Tove", account.Manager)
 

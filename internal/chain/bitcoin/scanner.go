@@ -86,7 +86,7 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	if current, err := s.source.Best(ctx); err != nil {
 		return chain.Snapshot{}, err
 	} else if current.Hash != best.Hash {
-		return chain.Snapshot{}, chain.ErrMoved
+		return chain.Snapshot{}, chain.ErrChanged
 	}
 	return snapshot, nil
 }
@@ -109,7 +109,7 @@ func (s *Scanner) base(ctx context.Context, from chain.Cursor, best Header) (Hea
 		base, err = s.source.AtHeight(ctx, max(from.Height-depth, 0))
 	}
 	if errors.Is(err, ErrNoBlock) { // its height is below the best block, so the chain changed
-		return Header{}, chain.ErrMoved
+		return Header{}, chain.ErrChanged
 	}
 	return base, err
 }

@@ -144,7 +144,7 @@ func (v *view) extend(ctx context.Context, base, best Header, watched chain.Watc
 		}
 		header, err := v.source.AtHeight(ctx, last.Height+1)
 		if errors.Is(err, ErrNoBlock) || err == nil && header.Parent != last.Hash {
-			return false, chain.ErrMoved
+			return false, chain.ErrChanged
 		}
 		if err != nil {
 			return false, err
@@ -160,7 +160,7 @@ func (v *view) extend(ctx context.Context, base, best Header, watched chain.Watc
 		v.records, last = append(v.records, *found), header
 	}
 	if last.Hash != best.Hash {
-		return false, chain.ErrMoved
+		return false, chain.ErrChanged
 	}
 	return false, nil
 }

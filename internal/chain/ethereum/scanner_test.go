@@ -135,7 +135,7 @@ func TestScan_follows_a_reorganisation(t *testing.T) {
 				c.addTransfer(t, usdcBase, payee, big.NewInt(1_000_000), "x")
 			}
 			var got chain.Snapshot
-			for range 3 { // a scan fails with chain.ErrMoved once if the chain moved below the cursor
+			for range 3 { // a scan fails with chain.ErrChanged once if the chain changed below the cursor
 				var err error
 				if got, err = s.Scan(t.Context(), first.From, watched); err == nil {
 					break

@@ -224,7 +224,7 @@ func (v *view) restartBelow(ctx context.Context) error {
 	if err := v.restart(ctx, max(v.base.Height-v.cursorLag, 0)); err != nil {
 		return err
 	}
-	return chain.ErrMoved
+	return chain.ErrChanged
 }
 
 // extend adds the next blocks up to the best one: final blocks as a range in one record,
@@ -245,13 +245,13 @@ func (v *view) extend(ctx context.Context, best Best) error {
 	}
 	for _, h := range headers {
 		if h.Parent != last.Hash {
-			return chain.ErrMoved
+			return chain.ErrChanged
 		}
 		v.departed.Remove(h.Cursor())
 		v.records, last = append(v.records, record{Header: h, first: h.Height}), h
 	}
 	if last.Height == best.Height && last.Hash != best.Hash {
-		return chain.ErrMoved
+		return chain.ErrChanged
 	}
 	return nil
 }

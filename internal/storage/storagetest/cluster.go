@@ -38,6 +38,7 @@ fsync = off
 full_page_writes = off
 deadlock_timeout = 50ms
 autovacuum = off
+max_wal_size = 128MB
 log_min_messages = fatal
 `
 
@@ -51,9 +52,25 @@ wait
 rm -rf "$data"
 `
 
-// startCluster makes and starts a server on a free port, with its data in a new temporary directory.
+// minMemory is the free space, in bytes, that /dev/shm needs for the data of servers. A server uses up to about
+// 500 MB, and the tests of several packages run at the same time.
+const minMemory = 4 << 30
+
+// serverFolder returns the directory for the data of servers: /dev/shm, which is in memory, or the default directory
+// for temporary files if /dev/shm does not exist or is too small. A new database has hundreds of files, so
+// that making it on a disk takes many times longer.
+func serverFolder() string {
+	const memory = "/dev/shm"
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(memory, &fs); err != nil || fs.Bavail*uint64(fs.Bsize) < minMemory {
+		return os.TempDir()
+	}
+	return memory
+}
+
+// startCluster makes and starts a server on a free port, with its data in a new directory.
 func startCluster() (*cluster, error) {
-	data, err := os.MkdirTemp("", "chequer-pg-")
+	data, err := os.MkdirTemp(serverFolder(), "chequer-pg-")
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 // transaction only when the standby has it. See PostgreSQL, "Log-Shipping Standby Servers".
 func (s *Server) Standby(t testing.TB) *Server {
 	t.Helper()
-	data, err := os.MkdirTemp("", "chequer-pg-") //nolint:usetesting // the server deletes it
+	data, err := os.MkdirTemp(serverFolder(), "chequer-pg-") //nolint:usetesting // the server deletes it
 	if err != nil {
 		t.Fatal(err)
 	}

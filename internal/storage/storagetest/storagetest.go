@@ -30,9 +30,9 @@ var (
 	created atomic.Int64
 )
 
-// Postgres returns the URL of a new database with the current schema. The server starts with the first
-// call, serves the whole test binary, and ends with it. If PostgreSQL is not installed, the test is
-// skipped, but fails in CI.
+// Postgres returns the URL of a new database with the current schema, which is deleted after the test. The server
+// starts with the first call, serves the whole test binary, and ends with it. If PostgreSQL is not installed, the
+// test is skipped, but fails in CI.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	needPostgres(t)
@@ -44,6 +44,11 @@ func Postgres(t testing.TB) string {
 	if err := run(server.url("postgres"), "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
 		t.Fatalf("make database: %v", err)
 	}
+	t.Cleanup(func() {
+		if err := run(server.url("postgres"), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Errorf("delete database: %v", err)
+		}
+	})
 	return server.url(name)
 }
 

@@ -48,7 +48,7 @@ func storedSettings(settings notify.Settings) enteredSettings {
 	from, to := settings.Quiet.Clocks()
 	return enteredSettings{
 		notify.Destinations{Email: cmp.Or(settings.Pending.Email, settings.Email), PushURL: settings.PushURL},
-		notify.Times{Zone: settings.Zone, QuietFrom: from, QuietTo: to, BrokenPasses: settings.BrokenPasses},
+		notify.Times{Zone: settings.Zone, QuietFrom: from, QuietTo: to, BrokenIgnoresQuiet: settings.BrokenIgnoresQuiet},
 	}
 }
 
@@ -73,7 +73,7 @@ func (v *page) showNotifications(status int, e enteredSettings, problem error) e
 		Frame: f, Back: views.Link{Text: v.Text("desk.account.own"), URL: v.Below("/account")}, Problem: v.notifyProblem(problem),
 		Choose: v.Below(notificationsPath), SetTimes: v.Below(notificationsPath + "/times"), SetDestinations: v.Below(notificationsPath + "/where"),
 		Zone: field("zone", "desk.notifications.zone", "desk.notifications.zone.hint", e.Zone),
-		From: field("quiet_from", "desk.notifications.from", "desk.notifications.from.hint", e.QuietFrom), To: field("quiet_to", "desk.notifications.to", "", e.QuietTo), BrokenPasses: e.BrokenPasses,
+		From: field("quiet_from", "desk.notifications.from", "desk.notifications.from.hint", e.QuietFrom), To: field("quiet_to", "desk.notifications.to", "", e.QuietTo), BrokenIgnoresQuiet: e.BrokenIgnoresQuiet,
 		Email:     field("email", "desk.notifications.email", "", e.Email),
 		PushURL:   field("push_url", "desk.notifications.url", "desk.notifications.url.hint", e.PushURL),
 		PushToken: field("push_token", "desk.notifications.token", "desk.notifications.token.hint", ""), HasToken: settings.PushToken != "",
@@ -212,7 +212,7 @@ func (v *page) chooseKinds() error {
 
 // setTimes sets the time zone and the quiet hours.
 func (v *page) setTimes() error {
-	t := notify.Times{Zone: v.FormValue("zone"), QuietFrom: v.FormValue("quiet_from"), QuietTo: v.FormValue("quiet_to"), BrokenPasses: v.FormValue("broken_passes") != ""}
+	t := notify.Times{Zone: v.FormValue("zone"), QuietFrom: v.FormValue("quiet_from"), QuietTo: v.FormValue("quiet_to"), BrokenIgnoresQuiet: v.FormValue("broken_passes") != ""}
 	return v.answerNotificationsChange(v.Notifications.SetTimes(v.Request().Context(), v.Account, t), func(e *enteredSettings) { e.Times = t }, "notifications")
 }
 
