@@ -40,7 +40,8 @@ type LinkChange struct {
 
 // LinkList is the response body of GET /api/v2/links.
 type LinkList struct {
-	Links []Link `json:"links"`
+	Links      []Link `json:"links"`
+	NextCursor string `json:"next_cursor"` // of the next page; empty on the last
 }
 
 // CheckoutRequest identifies a merchant's link by its slug, a signed link by its query, or a terminal

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -90,6 +91,52 @@ func TestGolden_link_responses_are_unchanged(t *testing.T) {
 	record("signed, paid by its page", aboutSigned("pay", linkQuery("all", "order_id", "1042")))
 	record("signed, read again", aboutSigned("read", linkQuery("all", "order_id", "1042")))
 	golden(t, "links.json", "["+strings.Join(answers, ",")+"]")
+}
+
+// The list of links has every link of the key's merchant and mode once, newest first, in pages.
+func TestLinks_are_listed_in_pages(t *testing.T) {
+	t.Parallel()
+	now := noon
+	f := newFixture(t, func() time.Time { return now })
+	f.useStorage()
+	links := func(key, method, query, body string) *http.Response {
+		return f.send(message{method: method, target: "/api/v2/links" + query, key: key, signRequest: true, body: body})
+	}
+	want := []string{"d", "e", "c-2", "b", "a"}
+	for i, slug := range []string{"b", "a", "e", "c-2", "d"} {
+		now = noon.Add(time.Duration(i/2) * time.Hour) // two links each have the same time
+		if r := links("all", "POST", "", `{"slug":"`+slug+`","fiat_currency":"EUR"}`); r.StatusCode != http.StatusCreated {
+			t.Fatal(read(t, r))
+		}
+	}
+	links("live", "POST", "", `{"slug":"other-mode","fiat_currency":"EUR"}`)
+	for _, limit := range []int{1, 2, 4, 5, 100} {
+		var got []string
+		cursor, pages := "", 0
+		for ; pages == 0 || cursor != ""; pages++ {
+			var list api.LinkList
+			query := fmt.Sprint("?limit=", limit)
+			if cursor != "" {
+				query += "&cursor=" + cursor
+			}
+			r := links("all", "GET", query, "")
+			if text := read(t, r); r.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &list) != nil || len(list.Links) > limit {
+				t.Fatalf("limit %d: answer %d: %s", limit, r.StatusCode, text)
+			}
+			for _, l := range list.Links {
+				got = append(got, l.Slug)
+			}
+			cursor = list.NextCursor
+		}
+		if !slices.Equal(got, want) || pages != (len(want)+limit-1)/limit {
+			t.Errorf("limit %d: got %q in %d pages, want %q", limit, got, pages, want)
+		}
+	}
+	for _, query := range []string{"?cursor=", "?cursor=MTc5NTc4MDgwMA", "?cursor=x", "?limit=0", "?limit=101", "?status=paid", "?limit=1&limit=2"} {
+		if r := links("all", "GET", query, ""); r.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: answer %d, want 400", query, r.StatusCode)
+		}
+	}
 }
 
 // CONTRACT: the same key and order lead to the same open invoice and, once it is paid, to its
