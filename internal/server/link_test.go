@@ -461,6 +461,37 @@ func TestOpenLink_accepts_the_shoppers_amount(t *testing.T) {
 	}
 }
 
+// The amount of a form for an amount is never charged in a currency that the form did not show.
+func TestOpenLink_and_terminal_refuse_an_amount_in_another_currency(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.useStorage()
+	links := func(method, path, body string) {
+		if r := f.send(message{method: method, target: "/api/v2/links" + path, key: "all", signRequest: true, body: body}); r.StatusCode > 201 {
+			t.Fatal(read(t, r))
+		}
+	}
+	pay := func(body string) *http.Response {
+		return f.send(message{method: "POST", target: "/api/v2/links/pay", key: "page", signRequest: true, body: body, header: headerWith(api.HeaderIdempotencyKey, body)})
+	}
+	links("POST", "", `{"slug":"tips","fiat_currency":"EUR"}`)
+	bar := f.createTerminal(t, "all", `{"name":"Bar","fiat_currency":"EUR"}`)
+	terminal := `{"terminal":"` + bar.URL[strings.LastIndexByte(bar.URL, '/')+1:] + `","amount":"5"`
+	for _, body := range []string{`{"slug":"tips","amount":"5","shown_currency":"EUR"}`, `{"slug":"tips","amount":"5"}`, terminal + `,"shown_currency":"EUR"}`, terminal + "}"} {
+		if r := pay(body); r.StatusCode != http.StatusOK {
+			t.Errorf("%s: answer %d: %s", body, r.StatusCode, read(t, r))
+		}
+	}
+	checkRefused(t, pay(terminal+`,"shown_currency":"USD"}`), http.StatusConflict, api.CodePriceChanged)
+	links("PATCH", "/tips", `{"fiat_currency":"USD"}`)
+	checkRefused(t, pay(`{"slug":"tips","amount":"6","shown_currency":"EUR"}`), http.StatusConflict, api.CodePriceChanged)
+	if r := pay(`{"slug":"tips","amount":"6","shown_currency":"USD"}`); r.StatusCode != http.StatusOK {
+		t.Errorf("in the new currency: answer %d: %s", r.StatusCode, read(t, r))
+	}
+	links("PATCH", "/tips", `{"amount":"90"}`) // the shopper entered an amount, and saw no price
+	checkRefused(t, pay(`{"slug":"tips","shown_currency":"USD"}`), http.StatusConflict, api.CodePriceChanged)
+}
+
 // A link that was changed, has ended or is used up creates no invoice at terms that the shopper was
 // not shown.
 func TestLink_that_changed_or_ended_creates_no_invoice(t *testing.T) {
