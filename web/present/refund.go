@@ -30,7 +30,7 @@ func showRefund(p *views.Payment, r api.Resource, s pageContext) {
 		return
 	}
 	p.Refund = views.Refund{
-		Action: s.WithLanguage(s.self + "/refund"), Heading: s.Text("refund.heading"), Label: s.Text("refund.address"), Currencies: options,
+		Action: s.address(s.self + "/refund"), Heading: s.Text("refund.heading"), Label: s.Text("refund.address"), Currencies: options,
 		Hint: s.Text("refund.hint", "Shop", s.shop),
 	}
 	p.AutoReturn = false // the page must not leave while the shopper types
