@@ -96,6 +96,24 @@ func TestCheckout_sends_the_link_unchanged(t *testing.T) {
 	}
 }
 
+// In a demo, the pages of links and terminals are marked as those of products are.
+func TestForms_of_a_demo_are_marked(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"live", "test"} {
+		s := terminalService()
+		s.link.Mode = mode
+		for _, target := range []string{"/pay/coffee", terminalPath} {
+			for _, isDemo := range []bool{false, true} {
+				h := pages(t, s, func(c *web.Config) { c.Site.Demo = isDemo })
+				text := document(t, get(t, h, target)).Find("aside.test").Text()
+				if got := strings.Contains(text, "Demo shop. The rates are made up and no real money moves."); got != isDemo {
+					t.Errorf("%s in mode %s, demo %t: the page is marked with %q", target, mode, isDemo, text)
+				}
+			}
+		}
+	}
+}
+
 // Shoppers type printed addresses in any case and with a trailing slash.
 func TestCheckout_accepts_addresses_in_any_case_and_with_a_slash(t *testing.T) {
 	t.Parallel()
