@@ -18,6 +18,8 @@ type Form struct {
 	Sign   string // "€"
 	Error  string // the problem with the amount
 	Fault  string // why no invoice was created, if the cause is not the amount
+	// Currency is the code of the currency of the amount. The form sends it back.
+	Currency string
 }
 
 // Checkout is the page of a checkout link.

@@ -116,6 +116,8 @@ func (h *Handler) pay(c echo.Context) error {
 		return h.redirect(c, r, "/invoice/"+id)
 	case ok && apiErr.Code == api.CodeLinkOrderPaid: // the payment arrived after the link was read
 		return h.checkout(c)
+	case ok && apiErr.Code == api.CodePriceChanged && content.Amount == "":
+		return h.renderLink(c, content, typed, present.ChangedCurrency(r))
 	case ok && apiErr.Code == api.CodePriceChanged:
 		problem = &present.Problem{Status: http.StatusConflict, Text: r.Text("link.price", "Amount", r.Fiat(content.Amount, content.FiatCurrency))}
 		return h.renderLink(c, content, typed, problem)
@@ -130,7 +132,7 @@ func (h *Handler) pay(c echo.Context) error {
 func typedLink(c echo.Context, r present.Reader, content api.CheckoutLink, typed present.Typed) (link api.CheckoutRequest, key string, problem *present.Problem) {
 	link, key = requestedLink(c), typed.Token
 	if link.Slug != "" {
-		link.ShownAmount, link.ShownCurrency = c.FormValue("shown_amount"), c.FormValue("shown_currency")
+		link.ShownAmount, link.ShownCurrency = c.FormValue("shown_amount"), typed.Currency
 	}
 	if content.Amount == "" && content.OtherID == "" {
 		link.Amount, problem = present.ReadAmount(r, typed)

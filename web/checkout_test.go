@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/locale"
 	"chequer/web"
 )
 
@@ -91,6 +93,24 @@ func TestCheckout_sends_the_link_unchanged(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{token, token, token, token}, s.keys); diff != "" {
 		t.Errorf("idempotency keys (-want +got):\n%s", diff)
+	}
+}
+
+// In a demo, the pages of links and terminals are marked as those of products are.
+func TestForms_of_a_demo_are_marked(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"live", "test"} {
+		s := terminalService()
+		s.link.Mode = mode
+		for _, target := range []string{"/pay/coffee", terminalPath} {
+			for _, isDemo := range []bool{false, true} {
+				h := pages(t, s, func(c *web.Config) { c.Site.Demo = isDemo })
+				text := document(t, get(t, h, target)).Find("aside.test").Text()
+				if got := strings.Contains(text, "Demo shop. The rates are made up and no real money moves."); got != isDemo {
+					t.Errorf("%s in mode %s, demo %t: the page is marked with %q", target, mode, isDemo, text)
+				}
+			}
+		}
 	}
 }
 
@@ -177,6 +197,54 @@ func TestCheckout_accepts_the_amount_of_the_shopper(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{token + "-7.50"}, s.keys); diff != "" {
 		t.Errorf("idempotency keys (-want +got):\n%s", diff)
+	}
+}
+
+// A form for an amount sends the currency that it showed. If the currency was changed since, the form comes back in the new one.
+func TestForms_for_an_amount_come_back_after_a_change_of_the_currency(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		s      *service
+		target string
+	}{
+		"checkout link": {checkoutService(func(l *api.CheckoutLink) { l.Amount = "" }), "/pay/tips"},
+		"terminal":      {terminalService(), terminalPath},
+		"storefront":    {newService(), "/"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			currency := "EUR"
+			h := pages(t, tt.s, func(c *web.Config) {
+				c.ShopSettings = func(context.Context, string) web.ShopSettings {
+					return web.ShopSettings{Languages: locale.All(), Storefront: true, Currency: currency}
+				}
+			})
+			form := url.Values{"token": {token}, "amount": {"5"}, "shown_currency": {document(t, get(t, h, tt.target)).Find("[name=shown_currency]").AttrOr("value", "")}}
+			if got := form.Get("shown_currency"); got != "EUR" {
+				t.Fatalf("the form shows the currency %q, want EUR", got)
+			}
+			currency, tt.s.link.FiatCurrency = "USD", "USD"
+			if name != "storefront" { // which compares by itself
+				tt.s.refusals = []error{&client.Error{Status: http.StatusConflict, Code: api.CodePriceChanged}}
+			}
+			response := post(t, h, "/order"+strings.TrimSuffix(tt.target, "/"), form, nil)
+			doc := document(t, response)
+			if response.StatusCode != http.StatusConflict || !strings.Contains(doc.Find(".err").Text(), "Something changed in the meantime") || len(tt.s.created) > 0 {
+				t.Errorf("status %d, want 409 and the reason: %s", response.StatusCode, doc.Find("main").Text())
+			}
+			if got := doc.Find("[name=shown_currency]").AttrOr("value", "") + doc.Find("#amount").AttrOr("value", ""); got != "USD5" {
+				t.Errorf("the form has %q, want the entered amount in the new currency", got)
+			}
+			for _, request := range tt.s.linkOrders {
+				if request.ShownCurrency != "EUR" {
+					t.Errorf("the request to the service has the currency %q, want EUR", request.ShownCurrency)
+				}
+			}
+			form.Set("shown_currency", "USD")
+			if response := post(t, h, "/order"+strings.TrimSuffix(tt.target, "/"), form, nil); response.StatusCode != http.StatusSeeOther {
+				t.Errorf("in the new currency: status %d, want 303", response.StatusCode)
+			}
+		})
 	}
 }
 

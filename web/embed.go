@@ -96,11 +96,11 @@ func (h *Handler) allowShop(c echo.Context, f *present.Frame, snapshot client.Sn
 	}
 }
 
-// modalView is the query with which shop plug-ins open the page of an invoice in a frame.
-const modalView = "view=modal"
+// isModal reports whether the address of a page of an invoice, or of one of its forms, has present.ModalView.
+func isModal(c echo.Context) bool { return c.QueryParam("view") == "modal" }
 
 // isFramed reports whether a page is requested for a frame. Over plain http, except to localhost, browsers do not send
 // Sec-Fetch-Dest.
 func isFramed(c echo.Context) bool {
-	return c.Request().Header.Get("Sec-Fetch-Dest") == "iframe" || c.QueryParam("view") == "modal"
+	return c.Request().Header.Get("Sec-Fetch-Dest") == "iframe" || isModal(c)
 }

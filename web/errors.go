@@ -89,7 +89,7 @@ func (h *Handler) errorPage(c echo.Context, err error, status int) views.Error {
 // empty if there is none of them.
 func (h *Handler) errorAction(c echo.Context, r present.Reader, status int) views.Link {
 	if id, err := invoiceID(c); err == nil && status != http.StatusNotFound {
-		return views.Link{Text: r.Text("fault.payment"), URL: r.WithLanguage(h.path("/invoice/" + id))}
+		return views.Link{Text: r.Text("fault.payment"), URL: r.WithLanguage(present.WithModal(h.path("/invoice/"+id), isModal(c)))}
 	}
 	if c.Param("slug") != "" && strings.Contains(c.Path(), "/shop/") {
 		if hasProducts, _ := h.askProducts(c); hasProducts {

@@ -39,7 +39,7 @@ var unpaidFaults = map[string]string{
 
 // typedAmount returns the typed amount and the form's token. A form without a valid token gets a new one.
 func typedAmount(c echo.Context) present.Typed {
-	return present.Typed{Amount: strings.TrimSpace(c.FormValue("amount")), Token: validToken(c.FormValue("token"))}
+	return present.Typed{Amount: strings.TrimSpace(c.FormValue("amount")), Token: validToken(c.FormValue("token")), Currency: c.FormValue("shown_currency")}
 }
 
 // validToken returns the token, or a new token if it is invalid.

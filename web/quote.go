@@ -61,5 +61,5 @@ func (h *Handler) backToMethod(c echo.Context, id string, query url.Values) erro
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	return h.redirect(c, readerFromAddress(c), path)
+	return h.toInvoice(c, path)
 }

@@ -32,7 +32,7 @@ func (h *Handler) refund(c echo.Context) error {
 	apiErr, ok := errors.AsType[*client.Error](err)
 	switch {
 	case err == nil:
-		return h.redirect(c, readerFromAddress(c), "/invoice/"+id+"#refund")
+		return h.toInvoice(c, "/invoice/"+id+"#refund")
 	case !ok || apiErr.Status != http.StatusBadRequest && apiErr.Status != http.StatusConflict:
 		return fmt.Errorf("set refund address: %w", err)
 	}
@@ -48,7 +48,9 @@ func (h *Handler) refuseRefund(c echo.Context, id string, apiErr *client.Error, 
 	}
 	f := h.invoiceFrame(c, snapshot)
 	h.allowShop(c, &f, snapshot)
-	f.Query = "" // the links to other languages must not keep the query of the address that the form posts to
+	if f.Query = ""; f.Modal { // the links to other languages must not keep more of the query of the address that the form posts to
+		f.Query = present.ModalView
+	}
 	page := f.Payment(snapshot, "", false)
 	f.RefuseRefund(&page, apiErr, typed)
 	return render(c, pageStatus(apiErr.Status), views.PaymentPage(page))
@@ -61,9 +63,5 @@ func (h *Handler) backToInvoice(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	path := "/invoice/" + id
-	if c.QueryParam("view") == "modal" {
-		path += "?" + modalView
-	}
-	return h.redirect(c, readerFromAddress(c), path)
+	return h.toInvoice(c, "/invoice/"+id)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"chequer/internal/api"
 	"chequer/internal/client"
 	"chequer/web/present/presenttest"
@@ -74,5 +76,53 @@ func TestSaved_refund_address_is_shown(t *testing.T) {
 	doc = document(t, post(t, h, "/invoice/abc/refund", url.Values{"currency": {"BTC"}, "address": {"bc1qother"}}, nil))
 	if got := doc.Find(`.note[role=alert]`).Text(); !strings.Contains(got, "set already") {
 		t.Errorf("setting a second address: %q", got)
+	}
+}
+
+// On a page in the frame of a shop plug-in, every address of the page and of its forms keeps the view, and so do the redirects.
+func TestPaymentPage_keeps_the_view_in_a_frame(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]api.Resource{"open": presenttest.Invoice("abc"), "overpaid": presenttest.Overpaid(), "requotable": presenttest.Requotable(nil)} {
+		h := pages(t, newService(r), nil)
+		addresses := func(query string) (own int, kept int) {
+			doc := document(t, get(t, h, "/invoice/abc"+query))
+			doc.Find("[href], [action], [data-self], [data-stream]").Each(func(_ int, e *goquery.Selection) {
+				for _, attribute := range []string{"href", "action", "data-self", "data-stream"} {
+					address, found := e.Attr(attribute)
+					isFile := strings.Contains(address, "/proof") || strings.Contains(address, "/receipt")
+					if !found || isFile || !strings.HasPrefix(address, "/invoice/abc") && !strings.HasPrefix(address, "?") {
+						continue
+					}
+					if own++; strings.Contains(address, "view=modal") {
+						kept++
+					} else if query != "" {
+						t.Errorf("%s: %s=%q does not keep the view", name, attribute, address)
+					}
+				}
+			})
+			return own, kept
+		}
+		if own, kept := addresses(""); own == 0 || kept > 0 {
+			t.Errorf("%s: %d of %d addresses of a page without the view have it", name, kept, own)
+		}
+		if own, kept := addresses("?view=modal"); own == 0 || kept != own {
+			t.Errorf("%s: %d of %d addresses keep the view", name, kept, own)
+		}
+	}
+	h := pages(t, newService(presenttest.Overpaid()), nil)
+	for target, form := range map[string]url.Values{
+		"/invoice/abc/refund": {"currency": {"BTC"}, "address": {"bc1q"}}, "/invoice/abc/quote": {"quote": {"1"}}, "/invoice/abc/simulate": {"action": {"exact"}},
+	} {
+		got := post(t, h, target+"?view=modal&lang=de", form, nil)
+		if to, err := got.Location(); err != nil || to.Query().Get("view") != "modal" || to.Query().Get("lang") != "de" || to.Path != "/invoice/abc" {
+			t.Errorf("POST %s: %d to %q, error %v, want the page with the view", target, got.StatusCode, to, err)
+		}
+		if got := post(t, h, target, form, nil).Header.Get("Location"); strings.Contains(got, "view") {
+			t.Errorf("POST %s without the view leads to %q", target, got)
+		}
+	}
+	refused := document(t, post(t, h, "/invoice/abc/refund?view=modal", url.Values{"currency": {"BTC"}, "address": {""}}, nil))
+	if got := refused.Find("form#refund").AttrOr("action", ""); got != "/invoice/abc/refund?view=modal" {
+		t.Errorf("the refused form posts to %q", got)
 	}
 }

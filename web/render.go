@@ -33,7 +33,7 @@ func render(c echo.Context, status int, page templ.Component) error {
 // frame returns the frame of a page for a reader, in the default theme.
 func (h *Handler) frame(c echo.Context, r present.Reader) present.Frame {
 	f := h.plainFrame(h.settings(c), r)
-	f.Query = c.QueryString()
+	f.Query, f.Modal = c.QueryString(), isModal(c)
 	return f
 }
 
@@ -53,6 +53,11 @@ func (h *Handler) developerPage(c echo.Context, title, sheet string) views.Page 
 
 // path adds the base path to a path of this site.
 func (h *Handler) path(path string) string { return h.config.Path(path) }
+
+// toInvoice redirects to the page of an invoice, or to a part of it, and keeps the reader's language and the view in a frame.
+func (h *Handler) toInvoice(c echo.Context, path string) error {
+	return h.redirect(c, readerFromAddress(c), present.WithModal(path, isModal(c)))
+}
 
 // redirect redirects to a path of this site, below the base path, and keeps the reader's language.
 func (h *Handler) redirect(c echo.Context, r present.Reader, path string) error {

@@ -67,6 +67,7 @@ func (s *source) render(ctx context.Context, snapshot client.Snapshot, v live.Va
 	}
 	f := s.handler.plainFrame(settings, present.Reader{Language: language, Explicit: v.Explicit})
 	f = s.handler.forMerchant(ctx, s.handler.withTheme(ctx, f, snapshot.Theme), snapshot.MerchantID)
+	f.Modal = v.Modal
 	page := f.Payment(snapshot, "", false)
 	var b bytes.Buffer
 	if err := templ.RenderFragments(ctx, &b, views.PaymentPage(page), "live"); err != nil {

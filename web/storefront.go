@@ -190,6 +190,9 @@ func (h *Handler) about(c echo.Context) error {
 func (h *Handler) order(c echo.Context) error {
 	r, typed := h.reader(c, ""), h.typedOrder(c, typedAmount(c))
 	amount, problem := present.ReadAmount(r, typed)
+	if problem == nil && typed.Currency != "" && typed.Currency != h.currency(c) {
+		problem = present.ChangedCurrency(r)
+	}
 	if problem != nil {
 		return h.renderStorefront(c, typed, problem)
 	}
@@ -230,13 +233,18 @@ func (h *Handler) askProducts(c echo.Context) (hasProducts, onlySpecification bo
 // with an API key of the merchant, so its idempotency keys must differ from those of the merchant's shop.
 const formKeyPrefix = "storefront-form:"
 
+// currency returns the currency of the storefront.
+func (h *Handler) currency(c echo.Context) string {
+	return cmp.Or(h.settings(c).Currency, h.config.Currency)
+}
+
 // create creates the invoice. The idempotency key contains the price and the typed texts, so that changing
 // a value and sending the form again creates another invoice, but sending the same values twice does not.
 // The typed reference is not sent as order_id, because shops trust the order_id and a shopper can type the
 // number of any order.
 func (h *Handler) create(c echo.Context, amount string, typed present.Typed) (id string, err error) {
 	ctx, service := c.Request().Context(), h.requestStorefront(c).Client
-	r := api.InvoiceRequest{Amount: json.Number(amount), FiatCurrency: cmp.Or(h.settings(c).Currency, h.config.Currency), Description: typed.Reference}
+	r := api.InvoiceRequest{Amount: json.Number(amount), FiatCurrency: h.currency(c), Description: typed.Reference}
 	key := formKeyPrefix + typed.Token + "-" + amount + "-" + r.FiatCurrency
 	metadata := map[string]string{api.MetadataOrderReference: typed.Reference, api.MetadataNote: typed.Note}
 	maps.DeleteFunc(metadata, func(_, value string) bool { return value == "" })

@@ -99,7 +99,8 @@ func (h *Handler) liveRequest(r *http.Request) live.Request {
 	request := live.Request{
 		// The clones let the text of the whole request be freed.
 		Address: strings.Clone(h.config.IPExtractor(r)), Shown: shownVersion(r, query),
-		Gzip: accepts(r.Header.Get("Accept-Encoding"), "gzip"),
+		Modal: query.Get("view") == "modal",
+		Gzip:  accepts(r.Header.Get("Accept-Encoding"), "gzip"),
 	}
 	request.Language, request.Fallback = h.preferredLanguages(r.Context(), query.Get("shop"), query.Get("lang"), r.Header.Get("Accept-Language"))
 	return request

@@ -339,6 +339,19 @@ func TestStream_status_is_204_after_the_final_version(t *testing.T) {
 	}
 }
 
+// The stream of a page in the frame of a shop plug-in keeps the view in the addresses of the page.
+func TestStream_keeps_the_view_in_a_frame(t *testing.T) {
+	t.Parallel()
+	declined := presenttest.Invoice("no")
+	declined.Status = api.StatusDeclined
+	h := pages(t, newService(declined), nil)
+	for target, want := range map[string]bool{"/invoice/no/live": false, "/invoice/no/live?view=modal": true} {
+		if got := content(t, get(t, h, target)); !strings.Contains(got, "/invoice/no") || strings.Contains(got, "/invoice/no?view=modal") != want {
+			t.Errorf("%s: the page has the view: %t, want %t: %s", target, !want, want, got)
+		}
+	}
+}
+
 func TestStream_is_served_below_the_base_path_only(t *testing.T) {
 	t.Parallel()
 	declined := presenttest.Invoice("no")

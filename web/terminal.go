@@ -66,8 +66,13 @@ func (h *Handler) charge(c echo.Context) error {
 		return h.renderTerminal(c, terminal, typed, problem)
 	}
 	id, err := h.createAtTerminal(c, amount, typed)
-	if apiErr, ok := errors.AsType[*client.Error](err); ok && apiErr.Code == api.CodeTerminalNotFound {
-		return errTerminalNotFound
+	if apiErr, ok := errors.AsType[*client.Error](err); ok {
+		switch apiErr.Code {
+		case api.CodeTerminalNotFound:
+			return errTerminalNotFound
+		case api.CodePriceChanged:
+			return h.renderTerminal(c, terminal, typed, present.ChangedCurrency(r))
+		}
 	}
 	if problem = h.problem(r, err); problem != nil {
 		return h.renderTerminal(c, terminal, typed, problem)
@@ -80,7 +85,7 @@ func (h *Handler) charge(c echo.Context) error {
 
 // createAtTerminal creates an invoice at the terminal that the request's path names.
 func (h *Handler) createAtTerminal(c echo.Context, amount string, typed present.Typed) (id string, err error) {
-	request := api.CheckoutRequest{Terminal: c.Param("secret"), Amount: amount, OrderID: typed.Reference, Note: typed.Note}
+	request := api.CheckoutRequest{Terminal: c.Param("secret"), Amount: amount, OrderID: typed.Reference, Note: typed.Note, ShownCurrency: typed.Currency}
 	key := typed.Token + "-" + fingerprint("%s\n%q\n%q", amount, request.OrderID, request.Note)
 	ctx := c.Request().Context()
 	return createWithRetry(ctx, func() (string, error) { return h.config.Client.UseCheckoutLink(ctx, request, key) })

@@ -106,11 +106,11 @@ func (s *shell) shopRename() *cobra.Command {
 func (s *shell) shopRecount() *cobra.Command {
 	return &cobra.Command{
 		Use:   "recount",
-		Short: "Compute the totals of the reports again from the paid invoices, if chequer doctor finds a difference",
+		Short: "Compute the totals of the reports and what the wallets received again from the invoices, for example if chequer doctor finds a difference",
 		Args:  console.Arguments,
 		RunE: answer(s, func(call invocation) (map[string]string, error) {
 			storage, id := call.core.Storage, call.shop.ID
-			if err := storage.RestartDaySums(call.Context(), id); err != nil {
+			if err := storage.RestartSums(call.Context(), id); err != nil {
 				return nil, err
 			}
 			return map[string]string{"recounted": id}, report.Complete(call.Context(), storage, id)

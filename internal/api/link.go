@@ -40,7 +40,8 @@ type LinkChange struct {
 
 // LinkList is the response body of GET /api/v2/links.
 type LinkList struct {
-	Links []Link `json:"links"`
+	Links      []Link `json:"links"`
+	NextCursor string `json:"next_cursor"` // of the next page; empty on the last
 }
 
 // CheckoutRequest identifies a merchant's link by its slug, a signed link by its query, or a terminal
@@ -53,8 +54,9 @@ type CheckoutRequest struct {
 	Amount   string `json:"amount,omitempty" rule:"amount"`    // to pay, if the link lets the shopper choose it
 	OrderID  string `json:"order_id,omitempty" rule:"line 64"` // only at a terminal, like Note
 	Note     string `json:"note,omitempty" rule:"paragraph 500"`
-	// ShownAmount and ShownCurrency are the price that the page of a link with a slug showed. If the
-	// price has changed since, no invoice is created.
+	// ShownAmount and ShownCurrency are the price that the page of a link with a slug showed. ShownCurrency alone is the
+	// currency of a page, also of a terminal, on which the amount is entered. If the price or the currency has changed since,
+	// no invoice is created.
 	ShownAmount   string `json:"shown_amount,omitempty" rule:"amount"`
 	ShownCurrency string `json:"shown_currency,omitempty" rule:"text 8"`
 }

@@ -12,7 +12,6 @@ import (
 	"chequer/internal/metrics"
 	"chequer/internal/networks"
 	"chequer/internal/prices"
-	"chequer/internal/received"
 )
 
 // domain holds what the edges and the loops of a server share.
@@ -24,7 +23,6 @@ type domain struct {
 	simnet   *simnet.Network
 	invoices *invoice.Service
 	metrics  *metrics.Metrics
-	received *received.Service
 	rates    func() invoice.Rates
 	// updateRates is the loop that updates the rates; nil if they are fixed.
 	updateRates func(context.Context) error
@@ -33,7 +31,7 @@ type domain struct {
 // newDomain builds the services of a server. It creates the first shop, the test wallets of every
 // shop and the key of proofs if they do not exist.
 func newDomain(ctx context.Context, c config.Config, o Options, core *Core) (*domain, error) {
-	d := &domain{Core: core, simnet: simnet.New(core.Storage, core.Now), received: received.NewService(core.Storage, core.Now, o.Log)}
+	d := &domain{Core: core, simnet: simnet.New(core.Storage, core.Now)}
 	if err := d.prepareShops(ctx, c, o); err != nil {
 		return nil, err
 	}

@@ -46,8 +46,7 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config, curren
 		},
 		Wallets: wallets.Screens{
 			Wallets: d.Wallets, Storage: d.Storage,
-			Kind:     d.kinds(c),
-			Received: d.received.Sums,
+			Kind: d.kinds(c),
 		},
 		Health: &health.Screens{
 			Networks: ready.State, Name: d.networkName, Failed: d.Notifications.Failed, Unreadable: d.Storage.Unreadable,

@@ -64,6 +64,16 @@ func TestCheck_refuses_addresses_inside(t *testing.T) {
 		{"http://localhost/", false, false, true},
 		{"https://localhost./", false, false, true},
 		{"https://api.localhost/", false, false, true},
+		{"https://shop/hook", false, false, true},
+		{"http://woocommerce:8080/hook", false, false, true},
+		{"https://SHOP./", false, false, true},
+		{"https://nas.local/", false, false, true},
+		{"https://shop.internal/", false, false, true},
+		{"https://shop.home.arpa/", false, false, true},
+		{"https://shop.TEST/", false, false, true},
+		{"https://local.example/", true, true, true},
+		{"https://mylocal/", false, false, true},
+		{"https://shop.mylocal/", true, true, true},
 		{"http://0.0.0.0/", false, false, false},
 		{"http://[::1]/", false, false, false},
 		{"http://[::]/", false, false, false},
@@ -105,6 +115,19 @@ func TestCheck_refuses_addresses_inside(t *testing.T) {
 			if _, isRefused := errors.AsType[*guard.RefusedError](err); (err == nil) != c.want || err != nil && !isRefused {
 				t.Errorf("%s: Check(%q): got error %v, want accepted %t", name, test.url, err, c.want)
 			}
+		}
+	}
+}
+
+func TestIsPrivateHost(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]bool{
+		"localhost": true, "LocalHost": true, "localhost.": true, "api.localhost": true, "shop": true, "woocommerce": true, "nas.local": true, "shop.internal": true,
+		"shop.home.arpa": true, "shop.test": true, "127.0.0.1": true, "127.5.5.5": true, "::1": true, "10.1.2.3": true, "172.16.0.1": true, "192.168.1.1": true, "fd00::1": true, "169.254.1.1": true,
+		"shop.example": false, "local.example": false, "shop.mylocal": false, "localhost.example": false, "home.arpa.example": false, "8.8.8.8": false, "2606:4700::1": false, "0.0.0.0": false,
+	} {
+		if got := guard.IsPrivateHost(host); got != want {
+			t.Errorf("IsPrivateHost(%q) = %t, want %t", host, got, want)
 		}
 	}
 }

@@ -25,8 +25,8 @@ type Target struct {
 
 const maxURL = 2048 // characters
 
-// Check returns a *RefusedError if the server must not call a URL. live calls must use https. The addresses
-// of a host name are not checked here, but at each call.
+// Check returns a *RefusedError if the server must not call a URL. live calls must use https. Of a host name it checks only
+// that it is not one of a private network; its addresses are checked at each call.
 func (p Policy) Check(text string, live bool) error {
 	u, err := url.Parse(text)
 	if err != nil || utf8.RuneCountInString(text) > maxURL || strings.ContainsFunc(text, isUnusual) {
@@ -73,7 +73,7 @@ func (p Policy) checkName(host string, port uint16, target Target) error {
 	switch {
 	case len(p.Allow) > 0:
 		return nil
-	case host == "localhost" || strings.HasSuffix(host, ".localhost"):
+	case isPrivateName(host):
 		return &RefusedError{inside}
 	}
 	return target.check(port)

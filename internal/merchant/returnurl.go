@@ -6,12 +6,12 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"chequer/internal/guard"
 	"chequer/internal/idn"
 )
 
@@ -42,7 +42,7 @@ func ParseConnectURL(text string) (*url.URL, error) {
 	if u.User != nil || strings.Contains(text, "#") {
 		return nil, errors.New("must have neither a user name nor a fragment")
 	}
-	if u.Scheme == "http" && !isPrivateHost(strings.ToLower(u.Hostname())) {
+	if u.Scheme == "http" && !guard.IsPrivateHost(u.Hostname()) {
 		return nil, errors.New("must be an https address: over http, others could read the key on its way to a host on the internet")
 	}
 	return u, nil
@@ -55,20 +55,6 @@ func ParsePluginReturnURL(text string) (string, error) {
 		return idn.URL(text), nil
 	}
 	return ParseReturnURL(text)
-}
-
-// privateDomains are the top-level domains of hosts that are not on the internet. See RFC 6761, RFC 6762, RFC 8375, and the
-// reservation of "internal" by ICANN.
-var privateDomains = []string{"localhost", "local", "internal", "home.arpa", "test"}
-
-// isPrivateHost reports whether a host, in lower case, is this machine or in a private network.
-func isPrivateHost(host string) bool {
-	if address, err := netip.ParseAddr(host); err == nil {
-		return address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast()
-	}
-	return !strings.Contains(host, ".") || slices.ContainsFunc(privateDomains, func(domain string) bool {
-		return strings.HasSuffix(host, "."+domain)
-	})
 }
 
 // isReturnURL reports whether every browser reads an address as a page of one named host over

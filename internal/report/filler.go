@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// FillStorage computes sums of days in parts. It is safe for concurrent use, also by several processes.
+// FillStorage computes sums of days and received sums in parts. It is safe for concurrent use, also by several processes.
 type FillStorage interface {
-	// UnfilledDaySums returns the merchants whose sums of days are being computed.
-	UnfilledDaySums(ctx context.Context) ([]string, error)
-	// DaySumsRestarted returns a channel that receives a hint after this process began to compute sums again. It has one
+	// UnfilledSums returns the merchants whose sums are being computed.
+	UnfilledSums(ctx context.Context) ([]string, error)
+	// SumsRestarted returns a channel that receives a hint after this process began to compute sums again. It has one
 	// receiver.
-	DaySumsRestarted() <-chan struct{}
-	// FillDaySums computes the next part of a merchant's sums, and reports whether all sums are computed.
-	FillDaySums(ctx context.Context, merchantID string) (done bool, err error)
+	SumsRestarted() <-chan struct{}
+	// FillSums computes the next part of a merchant's sums, and reports whether all sums are computed.
+	FillSums(ctx context.Context, merchantID string) (done bool, err error)
 }
 
-// Filler computes the sums of days after a change of the time zone of a merchant. It is safe for concurrent use.
+// Filler computes the sums of days after a change of the time zone of a merchant, and all sums after an upgrade that adds them. It is safe for concurrent use.
 type Filler struct {
 	storage  FillStorage
 	interval time.Duration
@@ -36,20 +36,20 @@ func (f *Filler) Run(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		if err := f.Fill(ctx); err != nil && ctx.Err() == nil {
-			f.log.ErrorContext(ctx, "cannot compute the sums of days", "error", err)
+			f.log.ErrorContext(ctx, "cannot compute sums", "error", err)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-		case <-f.storage.DaySumsRestarted():
+		case <-f.storage.SumsRestarted():
 		}
 	}
 }
 
 // Fill computes all sums that are not computed. If those of a merchant cannot be computed, it continues with the next.
 func (f *Filler) Fill(ctx context.Context) error {
-	merchants, err := f.storage.UnfilledDaySums(ctx)
+	merchants, err := f.storage.UnfilledSums(ctx)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (f *Filler) Fill(ctx context.Context) error {
 			faults = append(faults, err)
 			continue
 		}
-		f.log.InfoContext(ctx, "sums of days computed", "merchant", id)
+		f.log.InfoContext(ctx, "sums computed", "merchant", id)
 	}
 	return errors.Join(faults...)
 }
@@ -67,7 +67,7 @@ func (f *Filler) Fill(ctx context.Context) error {
 // Complete computes all sums of a merchant that are not computed.
 func Complete(ctx context.Context, s FillStorage, merchantID string) error {
 	for {
-		if done, err := s.FillDaySums(ctx, merchantID); done || err != nil {
+		if done, err := s.FillSums(ctx, merchantID); done || err != nil {
 			return err
 		}
 	}

@@ -17,14 +17,14 @@ type idleFill struct {
 	hints chan struct{}
 }
 
-func (i *idleFill) UnfilledDaySums(context.Context) ([]string, error) {
+func (i *idleFill) UnfilledSums(context.Context) ([]string, error) {
 	i.asked.Add(1)
 	return nil, nil
 }
 
-func (i *idleFill) DaySumsRestarted() <-chan struct{} { return i.hints }
+func (i *idleFill) SumsRestarted() <-chan struct{} { return i.hints }
 
-func (i *idleFill) FillDaySums(context.Context, string) (bool, error) { return true, nil }
+func (i *idleFill) FillSums(context.Context, string) (bool, error) { return true, nil }
 
 // A Filler asks at its interval, and at once after a hint.
 func TestFiller_asks_at_its_interval_and_after_a_hint(t *testing.T) {

@@ -31,7 +31,7 @@ type checkout struct {
 	class      limitClass
 	earlierID  string           // ended invoice of the order that received a payment
 	differing  *invoice.Invoice // invoice of the order with another price and a payment
-	changed    bool             // the page showed a price that differs from the current price
+	changed    bool             // the page showed a price or a currency that differs from the current one
 	replaces   string           // invoice of the order with another price and no payment
 }
 
@@ -171,6 +171,7 @@ func (s *server) checkout(c echo.Context, k call) (link checkout, chosen string,
 		return link, "", invalid("note", "is accepted for a terminal only")
 	case r.Terminal != "":
 		link, err = s.terminalCheckout(ctx, k, r)
+		link.changed = err == nil && s.priceChanged(link, r)
 	case r.Slug != "":
 		link, err = s.slugCheckout(ctx, k, r.Slug)
 		link.changed = err == nil && s.priceChanged(link, r)
@@ -180,10 +181,11 @@ func (s *server) checkout(c echo.Context, k call) (link checkout, chosen string,
 	return link, r.Amount, err
 }
 
-// priceChanged reports whether the page of a link showed a price that differs from the current price.
+// priceChanged reports whether the page of a link showed a price that differs from the current price, or a form for an amount
+// in a currency that differs from the current one.
 func (s *server) priceChanged(link checkout, r api.CheckoutRequest) bool {
 	if r.ShownAmount == "" {
-		return false
+		return r.ShownCurrency != "" && (link.price.digits != "" || r.ShownCurrency != link.price.code)
 	}
 	shown, err := s.Prices.Parse(r.ShownAmount, r.ShownCurrency)
 	if err != nil || link.price.digits == "" {

@@ -3,7 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
-	"slices"
+	"regexp"
 
 	"github.com/labstack/echo/v4"
 
@@ -73,17 +73,27 @@ func (s *server) changeLink(c echo.Context, k call) error {
 	return reply(c, s.link, l, err)
 }
 
-// listLinks handles GET links.
+// linkIDPattern matches the slug in a cursor of the list of links.
+var linkIDPattern = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
+
+// listLinks handles GET links: the links of the key's merchant and mode, newest first.
 func (s *server) listLinks(c echo.Context, k call) error {
-	var links []merchant.Link
-	for l, err := range s.Links.All(c.Request().Context(), k.key.MerchantID, k.key.Mode) {
-		if err != nil {
-			return err
-		}
-		links = append(links, l)
+	after, limit := invoice.Position{}, defaultPage
+	err := parseQuery(c.Request().URL.RawQuery, map[string]parameter{"cursor": listCursor(&after, linkIDPattern), "limit": within(&limit, 1, maxPage)})
+	if err != nil {
+		return err
 	}
-	slices.Reverse(links) // oldest first
-	return writeJSON(c, http.StatusOK, api.LinkList{Links: views(s.link, links, func(merchant.Link) bool { return true })})
+	links, err := s.Links.Links(c.Request().Context(), k.key.MerchantID, k.key.Mode, merchant.LinkPosition{CreatedAt: after.CreatedAt, Slug: after.ID}, limit+1)
+	if err != nil {
+		return err
+	}
+	more := invoice.Position{}
+	if len(links) > limit {
+		links = links[:limit]
+		last := links[limit-1].Position()
+		more = invoice.Position{CreatedAt: last.CreatedAt, ID: last.Slug}
+	}
+	return writeJSON(c, http.StatusOK, api.LinkList{Links: views(s.link, links, nil), NextCursor: nextCursor(more)})
 }
 
 // showLink handles GET links/{slug}.

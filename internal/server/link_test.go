@@ -2,7 +2,9 @@ package server_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -167,4 +169,81 @@ func TestLink_that_changed_or_ended_creates_no_invoice(t *testing.T) {
 		checkRefused(t, links("PATCH", "/coffee", body), http.StatusBadRequest, code)
 	}
 	checkRefused(t, links("PATCH", "/tea", `{}`), http.StatusNotFound, api.CodeLinkNotFound)
+}
+
+// The list of links has every link of the key's merchant and mode once, newest first, in pages.
+func TestLinks_are_listed_in_pages(t *testing.T) {
+	t.Parallel()
+	now := noon
+	f := newFixture(t, func() time.Time { return now })
+	f.useStorage()
+	links := func(key, method, query, body string) *http.Response {
+		return f.send(message{method: method, target: "/api/v2/links" + query, key: key, signRequest: true, body: body})
+	}
+	want := []string{"d", "e", "c-2", "b", "a"}
+	for i, slug := range []string{"b", "a", "e", "c-2", "d"} {
+		now = noon.Add(time.Duration(i/2) * time.Hour) // two links each have the same time
+		if r := links("all", "POST", "", `{"slug":"`+slug+`","fiat_currency":"EUR"}`); r.StatusCode != http.StatusCreated {
+			t.Fatal(read(t, r))
+		}
+	}
+	links("live", "POST", "", `{"slug":"other-mode","fiat_currency":"EUR"}`)
+	for _, limit := range []int{1, 2, 4, 5, 100} {
+		var got []string
+		cursor, pages := "", 0
+		for ; pages == 0 || cursor != ""; pages++ {
+			var list api.LinkList
+			query := fmt.Sprint("?limit=", limit)
+			if cursor != "" {
+				query += "&cursor=" + cursor
+			}
+			r := links("all", "GET", query, "")
+			if text := read(t, r); r.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &list) != nil || len(list.Links) > limit {
+				t.Fatalf("limit %d: answer %d: %s", limit, r.StatusCode, text)
+			}
+			for _, l := range list.Links {
+				got = append(got, l.Slug)
+			}
+			cursor = list.NextCursor
+		}
+		if !slices.Equal(got, want) || pages != (len(want)+limit-1)/limit {
+			t.Errorf("limit %d: got %q in %d pages, want %q", limit, got, pages, want)
+		}
+	}
+	for _, query := range []string{"?cursor=", "?cursor=MTc5NTc4MDgwMA", "?cursor=x", "?limit=0", "?limit=101", "?status=paid", "?limit=1&limit=2"} {
+		if r := links("all", "GET", query, ""); r.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: answer %d, want 400", query, r.StatusCode)
+		}
+	}
+}
+
+// The amount of a form for an amount is never charged in a currency that the form did not show.
+func TestOpenLink_and_terminal_refuse_an_amount_in_another_currency(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.useStorage()
+	links := func(method, path, body string) {
+		if r := f.send(message{method: method, target: "/api/v2/links" + path, key: "all", signRequest: true, body: body}); r.StatusCode > 201 {
+			t.Fatal(read(t, r))
+		}
+	}
+	pay := func(body string) *http.Response {
+		return f.send(message{method: "POST", target: "/api/v2/links/pay", key: "page", signRequest: true, body: body, header: headerWith(api.HeaderIdempotencyKey, body)})
+	}
+	links("POST", "", `{"slug":"tips","fiat_currency":"EUR"}`)
+	bar := f.createTerminal(t, "all", `{"name":"Bar","fiat_currency":"EUR"}`)
+	terminal := `{"terminal":"` + bar.URL[strings.LastIndexByte(bar.URL, '/')+1:] + `","amount":"5"`
+	for _, body := range []string{`{"slug":"tips","amount":"5","shown_currency":"EUR"}`, `{"slug":"tips","amount":"5"}`, terminal + `,"shown_currency":"EUR"}`, terminal + "}"} {
+		if r := pay(body); r.StatusCode != http.StatusOK {
+			t.Errorf("%s: answer %d: %s", body, r.StatusCode, read(t, r))
+		}
+	}
+	checkRefused(t, pay(terminal+`,"shown_currency":"USD"}`), http.StatusConflict, api.CodePriceChanged)
+	links("PATCH", "/tips", `{"fiat_currency":"USD"}`)
+	checkRefused(t, pay(`{"slug":"tips","amount":"6","shown_currency":"EUR"}`), http.StatusConflict, api.CodePriceChanged)
+	if r := pay(`{"slug":"tips","amount":"6","shown_currency":"USD"}`); r.StatusCode != http.StatusOK {
+		t.Errorf("in the new currency: answer %d: %s", r.StatusCode, read(t, r))
+	}
+	links("PATCH", "/tips", `{"amount":"90"}`) // the shopper entered an amount, and saw no price
+	checkRefused(t, pay(`{"slug":"tips","shown_currency":"USD"}`), http.StatusConflict, api.CodePriceChanged)
 }

@@ -31,7 +31,7 @@ func (s *server) listInvoices(c echo.Context, k call) error {
 	selected, after, limit, view := s.newSelection(k), invoice.Position{}, defaultPage, fullView
 	parameters := selected.parameters()
 	maps.Copy(parameters, map[string]parameter{
-		"cursor": listCursor(&after), "limit": within(&limit, 1, maxPage), "view": oneOf(&view, fullView, summaryView),
+		"cursor": listCursor(&after, idPattern), "limit": within(&limit, 1, maxPage), "view": oneOf(&view, fullView, summaryView),
 	})
 	f, err := selected.read(c.Request().URL.RawQuery, parameters)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,14 +108,14 @@ func encodeCursor(p invoice.Position) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.CreatedAt.UnixNano(), 10) + "." + p.ID))
 }
 
-// listCursor parses a result of encodeCursor and refuses any other text.
-func listCursor(target *invoice.Position) parameter {
+// listCursor parses a result of encodeCursor whose ID matches a pattern, and refuses any other text.
+func listCursor(target *invoice.Position, pattern *regexp.Regexp) parameter {
 	return func(value string) error {
 		text, err := base64.RawURLEncoding.DecodeString(value)
 		at, id, _ := strings.Cut(string(text), ".")
 		ns, notNumber := strconv.ParseInt(at, 10, 64)
 		p := invoice.Position{CreatedAt: time.Unix(0, ns).UTC(), ID: id}
-		if err != nil || notNumber != nil || !idPattern.MatchString(id) || encodeCursor(p) != value {
+		if err != nil || notNumber != nil || !pattern.MatchString(id) || encodeCursor(p) != value {
 			return errors.New("must be a next_cursor of this list")
 		}
 		*target = p

@@ -70,10 +70,11 @@ func (s *Storage) RemoveBooks(ctx context.Context, merchantID string, now time.T
 	return done, nil
 }
 
-// removeInvoices removes the removable invoices among ids, and writes the run. It updates the tallies and then the zone of the
-// sums last, in the same order as the transactions that change invoices.
+// removeInvoices removes the removable invoices among ids, and writes the run. It updates the tallies, then the zone of the
+// sums and then the received sums last, in the same order as the transactions that change invoices.
 func (s *Storage) removeInvoices(ctx context.Context, q querier, run *bookRun, ids []string, now time.Time) error {
 	var removed []invoiceRow
+	var received []receivedChange
 	for _, id := range ids {
 		r, inv, err := s.removableInvoice(ctx, q, id, utc(run.cut), now)
 		if err != nil {
@@ -82,6 +83,11 @@ func (s *Storage) removeInvoices(ctx context.Context, q querier, run *bookRun, i
 		if inv == nil {
 			continue
 		}
+		change, err := s.receivedChange(ctx, q, r.row, r.transfers, nil)
+		if err != nil {
+			return fmt.Errorf("invoice %s: %w", id, err)
+		}
+		received = append(received, change)
 		notes, err := deleteInvoice(ctx, q, inv)
 		if err != nil {
 			return fmt.Errorf("invoice %s: %w", id, err)
@@ -97,6 +103,9 @@ func (s *Storage) removeInvoices(ctx context.Context, q querier, run *bookRun, i
 			return err
 		}
 		if err := s.cutDaySums(ctx, q, run, now); err != nil {
+			return err
+		}
+		if err := s.saveReceived(ctx, q, run.merchantID, received...); err != nil {
 			return err
 		}
 	}

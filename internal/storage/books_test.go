@@ -286,7 +286,7 @@ func TestRemoveBooks_sums_of_days(t *testing.T) {
 			}
 			check(zone, tt.first, tt.want...)
 		}
-		if err := s.RestartDaySums(t.Context(), "shop"); err != nil {
+		if err := s.RestartSums(t.Context(), "shop"); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -74,7 +74,7 @@ func fillUntilKilled(url string) {
 	}
 	storage.SetSumBatch(s, 2)
 	for range 8 {
-		if _, err := s.FillDaySums(context.Background(), "shop"); err != nil {
+		if _, err := s.FillSums(context.Background(), "shop"); err != nil {
 			panic(err)
 		}
 		fmt.Println("part")

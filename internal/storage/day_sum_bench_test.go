@@ -46,7 +46,7 @@ func BenchmarkDaySums(b *testing.B) {
 					b.Fatal(err)
 				}
 				for done := false; !done; {
-					if done, err = s.FillDaySums(b.Context(), "shop"); err != nil {
+					if done, err = s.FillSums(b.Context(), "shop"); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -22,6 +22,8 @@ type sumZone struct {
 	// removedBefore is the time before which invoices were removed from the books, and removedAt the time of the first
 	// removal before it, in Unix milliseconds; 0 without a removal.
 	removedBefore, removedAt int64
+	// receivedUntil is the position up to which the live invoices are in received_sums.
+	receivedUntil retentionPosition
 }
 
 // addTo adds n × a to the sums of the generations that have the invoice.
@@ -55,10 +57,10 @@ func (z sumZone) start(zone *time.Location) int64 {
 
 // readSumZone returns the zone of a merchant's sums: UTC if it has no sums yet.
 func readSumZone(ctx context.Context, q querier, merchantID, lock string) (sumZone, error) {
-	z := sumZone{merchantID: merchantID, zone: time.UTC}
+	z := sumZone{merchantID: merchantID, zone: time.UTC, receivedUntil: allReceived}
 	var name, next string
-	err := q.QueryRowContext(ctx, "SELECT zone, generation, next_zone, next_until, removed_before, removed_at FROM day_sum_zones WHERE merchant_id = $1"+lock, merchantID).
-		Scan(&name, &z.generation, &next, &z.until, &z.removedBefore, &z.removedAt)
+	err := q.QueryRowContext(ctx, "SELECT zone, generation, next_zone, next_until, removed_before, removed_at, received_at, received_id FROM day_sum_zones WHERE merchant_id = $1"+lock, merchantID).
+		Scan(&name, &z.generation, &next, &z.until, &z.removedBefore, &z.removedAt, &z.receivedUntil.at, &z.receivedUntil.id)
 	switch {
 	case engine.Absent(err) && lock == "":
 		return z, nil
@@ -71,8 +73,8 @@ func readSumZone(ctx context.Context, q querier, merchantID, lock string) (sumZo
 	return z, err
 }
 
-// lockSumZoneShared locks the zone of a merchant's sums against changes. Only rows of day_sums and the audit log are
-// locked after it.
+// lockSumZoneShared locks the zone of a merchant's sums against changes. Only rows of received_sums, rows of day_sums and the
+// audit log are locked after it, in this order.
 func (s *Storage) lockSumZoneShared(ctx context.Context, q querier, merchantID string) (sumZone, error) {
 	z, err := readSumZone(ctx, q, merchantID, s.engine.ForShare)
 	if engine.Absent(err) { // only on PostgreSQL: on SQLite ForShare is empty, and readSumZone returns UTC
@@ -94,7 +96,9 @@ func (s *Storage) lockSumZone(ctx context.Context, q querier, merchantID string)
 
 // addSumZone writes the row of a merchant without sums.
 func addSumZone(ctx context.Context, q querier, merchantID string) error {
-	_, err := q.ExecContext(ctx, "INSERT INTO day_sum_zones (merchant_id, zone, generation, next_zone, next_until) VALUES ($1, $2, 0, '', 0) ON CONFLICT DO NOTHING", merchantID, zone.UTC)
+	_, err := q.ExecContext(ctx, `
+		INSERT INTO day_sum_zones (merchant_id, zone, generation, next_zone, next_until, received_at, received_id) VALUES ($1, $2, 0, '', 0, $3, $4)
+		ON CONFLICT DO NOTHING`, merchantID, zone.UTC, allReceived.at, allReceived.id)
 	if err != nil {
 		return fmt.Errorf("write the zone of the sums of %s: %w", merchantID, err)
 	}
@@ -122,15 +126,15 @@ func (s *Storage) restartDaySums(ctx context.Context, q querier, merchantID stri
 	return err
 }
 
-// UnfilledDaySums implements report.FillStorage.
-func (s *Storage) UnfilledDaySums(ctx context.Context) ([]string, error) {
-	return readAll(ctx, s, "find sums of days to compute", column[string], "SELECT merchant_id FROM day_sum_zones WHERE next_zone <> '' ORDER BY merchant_id")
+// UnfilledSums implements report.FillStorage.
+func (s *Storage) UnfilledSums(ctx context.Context) ([]string, error) {
+	return readAll(ctx, s, "find sums to compute", column[string], "SELECT merchant_id FROM day_sum_zones WHERE next_zone <> '' OR received_at < $1 ORDER BY merchant_id", allReceived.at)
 }
 
-// DaySumsRestarted implements report.FillStorage.
-func (s *Storage) DaySumsRestarted() <-chan struct{} { return s.restarted }
+// SumsRestarted implements report.FillStorage.
+func (s *Storage) SumsRestarted() <-chan struct{} { return s.restarted }
 
-// hintRestart wakes the receiver of DaySumsRestarted.
+// hintRestart wakes the receiver of SumsRestarted.
 func (s *Storage) hintRestart() {
 	select {
 	case s.restarted <- struct{}{}:
@@ -138,28 +142,37 @@ func (s *Storage) hintRestart() {
 	}
 }
 
-// FillDaySums implements report.FillStorage.
-func (s *Storage) FillDaySums(ctx context.Context, merchantID string) (done bool, err error) {
+// FillSums implements report.FillStorage.
+func (s *Storage) FillSums(ctx context.Context, merchantID string) (done bool, err error) {
 	done, err = answer(ctx, s.write, func(ctx context.Context, q querier) (bool, error) {
 		z, err := s.lockSumZone(ctx, q, merchantID)
-		if err != nil || z.next == nil {
-			return err == nil, err
+		switch {
+		case err != nil:
+			return false, err
+		case z.next != nil:
+			done, err := s.fillDaySums(ctx, q, z)
+			return done && z.receivedUntil == allReceived, err
+		case z.receivedUntil != allReceived:
+			return s.fillReceived(ctx, q, z)
 		}
-		return s.fillDaySums(ctx, q, z)
+		return true, nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("compute the sums of days of %s: %w", merchantID, err)
+		return false, fmt.Errorf("compute the sums of %s: %w", merchantID, err)
 	}
 	return done, nil
 }
 
-// RestartDaySums begins to compute the sums of days of a merchant again, in their zone or, if it is being changed, in the
-// next zone. FillDaySums completes them.
-func (s *Storage) RestartDaySums(ctx context.Context, merchantID string) error {
+// RestartSums begins to compute the sums of days of a merchant again, in their zone or, if it is being changed, in the
+// next zone, and its received sums. FillSums completes them.
+func (s *Storage) RestartSums(ctx context.Context, merchantID string) error {
 	defer s.hintRestart()
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		z, err := s.lockSumZone(ctx, q, merchantID)
 		if err != nil {
+			return err
+		}
+		if err := s.restartReceived(ctx, q, &z); err != nil {
 			return err
 		}
 		next := z.zone
@@ -238,8 +251,8 @@ func (z sumZone) save(ctx context.Context, q querier) error {
 	if z.next != nil {
 		next = z.next.String()
 	}
-	_, err := q.ExecContext(ctx, "UPDATE day_sum_zones SET zone = $2, generation = $3, next_zone = $4, next_until = $5, removed_before = $6, removed_at = $7 WHERE merchant_id = $1",
-		z.merchantID, z.zone.String(), z.generation, next, z.until, z.removedBefore, z.removedAt)
+	_, err := q.ExecContext(ctx, "UPDATE day_sum_zones SET zone = $2, generation = $3, next_zone = $4, next_until = $5, removed_before = $6, removed_at = $7, received_at = $8, received_id = $9 WHERE merchant_id = $1",
+		z.merchantID, z.zone.String(), z.generation, next, z.until, z.removedBefore, z.removedAt, z.receivedUntil.at, z.receivedUntil.id)
 	if err != nil {
 		return fmt.Errorf("write the zone of the sums of %s: %w", z.merchantID, err)
 	}

@@ -34,7 +34,7 @@ func fill(t *testing.T, s *storage.Storage) {
 	if err := report.NewFiller(s, time.Hour, slog.New(slog.DiscardHandler)).Fill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := s.UnfilledDaySums(t.Context()); err != nil || len(left) > 0 {
+	if left, err := s.UnfilledSums(t.Context()); err != nil || len(left) > 0 {
 		t.Errorf("sums of %v are not computed, error %v", left, err)
 	}
 }
@@ -152,7 +152,7 @@ func TestDaySums_survive_kills_of_their_computation(t *testing.T) {
 		for range 2 {
 			linesUntilKilled(t, 3, url, filling)
 		}
-		if left, err := s.UnfilledDaySums(t.Context()); err != nil || len(left) != 1 {
+		if left, err := s.UnfilledSums(t.Context()); err != nil || len(left) != 1 {
 			t.Errorf("after the kills, the sums of %v are not computed, error %v, want those of the shop", left, err)
 		}
 		fill(t, s)
@@ -176,7 +176,7 @@ func TestDaySums_are_repaired(t *testing.T) {
 		if differ, err := s.DaySumsDiffer(t.Context(), "shop"); err != nil || !differ {
 			t.Errorf("the sums differ: %v, error %v, want a difference", differ, err)
 		}
-		if err := s.RestartDaySums(t.Context(), "shop"); err != nil {
+		if err := s.RestartSums(t.Context(), "shop"); err != nil {
 			t.Fatal(err)
 		}
 		fill(t, s)

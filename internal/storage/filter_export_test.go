@@ -117,10 +117,11 @@ func LookupStatements() map[string][]Statement {
 	return map[string][]Statement{
 		"invoices_to_check":        {{openMethods, nil}},
 		"destinations_by_position": {{newestDestinations, []any{"bitcoin", "shop", 0, 1000, gapWindow}}},
-		"invoices_pkey":            {{receivedTransfers, []any{"shop"}}},
 		"transfers_pkey":           {{rises, []any{"bitcoin", 0}}},
 		"events_by_id":             {{eventPosition, []any{"e", "evt_1"}}},
 		"deliveries_in_order":      {{invoiceDeliveries, []any{"e", "i1", 20}}, {earlierDelivery, []any{"e", 20, 0, "i1"}}},
+		"invoices_by_age":          {{nthInvoice, []any{"shop", 0, "", 10}}, {receivedTransfers, []any{"shop", 0, "", 1, "i"}}},
+		"received_sums_pkey":       {{selectReceived, []any{"shop"}}},
 		"invoices_by_source":       {{invoiceOfSource, []any{"shop", "live", "l7", "link"}}},
 		"links_by_age":             {exported(links("shop", "live", merchant.LinkPosition{}, 20)), exported(links("shop", "live", merchant.LinkPosition{CreatedAt: time.Unix(1, 0), Slug: "a"}, 20))},
 		"deliveries_due":           {{retryPending, []any{"e", 0, 500, 0}}},

@@ -108,9 +108,6 @@ func (s *Storage) insert(ctx context.Context, q querier, c invoice.Creation, inv
 	if err := saveFlags(ctx, q, invoiceRow{status: string(invoice.Created)}, r.row); err != nil {
 		return err
 	}
-	if err := s.saveDaySums(ctx, q, addendChange{after: r.row.addend()}); err != nil {
-		return err
-	}
 	if err := saveTransfers(ctx, q, nil, r.transfers); err != nil {
 		return err
 	}
@@ -135,7 +132,10 @@ func (s *Storage) insert(ctx context.Context, q querier, c invoice.Creation, inv
 	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil {
 		return err
 	}
-	return saveDestinations(ctx, q, inv, position)
+	if err := saveDestinations(ctx, q, inv, position); err != nil {
+		return err
+	}
+	return s.saveSums(ctx, q, record{}, r)
 }
 
 // asRead returns a new invoice as readers get it: without events, and with lists and maps that are
@@ -322,7 +322,19 @@ func (s *Storage) writeRows(ctx context.Context, q querier, c change) error {
 	if err := saveFlags(ctx, q, c.before.row, c.after.row); err != nil {
 		return err
 	}
-	return s.saveDaySums(ctx, q, addendChange{c.before.row.addend(), c.after.row.addend()})
+	return s.saveSums(ctx, q, c.before, c.after)
+}
+
+// saveSums changes the received sums and the sums of days after a change of an invoice, which must be written already.
+func (s *Storage) saveSums(ctx context.Context, q querier, before, after record) error {
+	received, err := s.receivedChange(ctx, q, after.row, before.transfers, after.transfers)
+	if err != nil {
+		return err
+	}
+	if err := s.saveReceived(ctx, q, after.row.merchantID, received); err != nil {
+		return err
+	}
+	return s.saveDaySums(ctx, q, addendChange{before.row.addend(), after.row.addend()})
 }
 
 // saveEvents writes the events and messages of a change and, if there is a new quote, the destinations with the new

@@ -15,6 +15,7 @@ import (
 	"chequer/internal/chain/simnet"
 	"chequer/internal/clock"
 	"chequer/internal/invoice"
+	"chequer/internal/keys"
 	"chequer/internal/merchant"
 	"chequer/internal/notify"
 	"chequer/internal/report"
@@ -37,6 +38,7 @@ type Storage struct {
 	log           *slog.Logger
 	progressCache progressCache
 	shared        sharedTermsCache
+	keys          keys.Cache
 	leases        observations
 	// sumBatch is the constant of this name, except in tests.
 	sumBatch int

@@ -207,10 +207,13 @@ func (s *Storage) Wallets(ctx context.Context, merchantID string, mode merchant.
 
 // AllWallets implements merchant.Storage.
 func (s *Storage) AllWallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error) {
-	return s.wallets(ctx, `
-		SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
-		FROM wallets WHERE merchant_id = $1 AND mode = $2 ORDER BY created_at, id`, merchantID, string(mode))
+	return s.wallets(ctx, allWallets, merchantID, string(mode))
 }
+
+// allWallets is the statement that reads all wallets of a merchant in a mode.
+const allWallets = `
+	SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
+	FROM wallets WHERE merchant_id = $1 AND mode = $2 ORDER BY created_at, id`
 
 // wallets returns the wallets that a statement selects.
 func (s *Storage) wallets(ctx context.Context, statement string, args ...any) ([]merchant.Wallet, error) {

@@ -40,7 +40,7 @@ type Frame struct {
 	Test      bool // the page shows test data
 	LiveURL   string
 	TestURL   string // empty if the page is the same in both modes
-	Demo      bool   // the server is a demo, which has no live payments; set for pages with modes
+	Demo      bool   // the server is a demo, which has no live payments; set for pages of a mode
 	Name      string // of the account
 	Role      string
 	Account   string // address of the account's own page

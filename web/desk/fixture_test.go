@@ -31,7 +31,6 @@ import (
 	"chequer/internal/merchant"
 	"chequer/internal/notify"
 	"chequer/internal/readiness"
-	"chequer/internal/received"
 	"chequer/internal/report"
 	"chequer/internal/storage"
 	"chequer/internal/storage/storagetest"
@@ -67,8 +66,8 @@ type fixture struct {
 	findings     []health.Finding // of the next examination
 	examinations int              // number of examinations so far
 	examineError error
-	demo         bool          // the server is a demo
-	received     received.Sums // of every shop
+	demo         bool             // the server is a demo
+	received     *report.Received // of every shop; nil if the storage has it
 	backups      *stubBackups
 	config       desk.Config
 	seeds        map[string]string // of authenticator apps, by the name of the account
@@ -151,11 +150,10 @@ func fixtureOn(t *testing.T, database, base string) *fixture {
 	f.testInvoices = newTestInvoices(f)
 	c.Invoices = f.testInvoices.Service
 	c.Wallets = wallets.Screens{
-		Wallets: merchant.NewWallets(merchant.WalletsConfig{Storage: f.storage, Encode: wire.WalletEvent, Now: f.clock.Now, Token: token.New}), Storage: f.storage,
+		Wallets: merchant.NewWallets(merchant.WalletsConfig{Storage: f.storage, Encode: wire.WalletEvent, Now: f.clock.Now, Token: token.New}), Storage: walletStorage{f.storage, f},
 		Kind: func(kind keys.Kind) (wallets.Kind, error) {
 			return wallets.Kind{Network: keys.Main, Chains: []chain.ID{chain.ID(kind)}, Offered: []string{string(kind)}, Off: []string{"EURC-BASE: needs a node"}}, nil
 		},
-		Received: func(context.Context, string) received.Sums { return f.received },
 	}
 	f.backups = &stubBackups{parent: t.TempDir(), shops: []string{shop}}
 	c.Backups = f.backups

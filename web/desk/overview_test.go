@@ -155,6 +155,24 @@ func TestOverview_is_not_for_sellers(t *testing.T) {
 	f.as("Jonas", account.Seller).get("/desk/shop").wantRedirect("/desk/shop/own")
 }
 
+// The pages of a live product and of a live link, which exist in one mode, state in a demo that there are test payments only.
+func TestPages_of_one_mode_in_a_demo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	owner := f.owner()
+	f.addProduct("mug", "Mug", "12.00")
+	f.addLink("tea", nil)
+	const note = "This is the demo, which accepts test payments only."
+	for _, path := range []string{"/desk/shop/products/mug/edit", "/desk/shop/links/tea/edit", "/desk/shop/links/tea/remove"} {
+		for _, f.demo = range []bool{false, true} {
+			page := owner.get(path)
+			if text := textOf(page.find(".note")); strings.Contains(text, note) != f.demo || page.find(".note.warn a").Length() != 0 {
+				t.Errorf("%s, demo %t: status %d, the notes are %q", path, f.demo, page.status, text)
+			}
+		}
+	}
+}
+
 // In the live mode of a demo, what a merchant creates cannot be paid, so the pages lead to test mode.
 func TestMode_of_a_demo(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package desk_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,7 +10,8 @@ import (
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
-	"chequer/internal/received"
+	"chequer/internal/report"
+	"chequer/internal/storage"
 )
 
 // Two account keys of the wallet "abandon … about" with addresses of them: zpub84at0 is the receiving address of index
@@ -225,7 +227,20 @@ func TestWallets_need_an_owner(t *testing.T) {
 	}
 }
 
-// A wallet shows what its key received, with the time and the meaning of the figure.
+// walletStorage returns the received sums that the fixture has, if any.
+type walletStorage struct {
+	*storage.Storage
+	f *fixture
+}
+
+func (s walletStorage) Received(ctx context.Context, merchantID string) (report.Received, error) {
+	if s.f.received != nil {
+		return *s.f.received, nil
+	}
+	return s.Storage.Received(ctx, merchantID)
+}
+
+// A wallet shows what its key received, with the meaning of the figure.
 func TestWallets_show_received_amounts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -233,10 +248,12 @@ func TestWallets_show_received_amounts(t *testing.T) {
 	asked := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0)
 	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).wantRedirect("/desk/shop/wallets?done=wallet")
 	counter := f.activeWallet().Counter
+	b.get("/desk/shop/wallets").want(http.StatusOK, "Received here nothing", "gave out. It is not the balance of the wallet")
+	f.received = &report.Received{}
 	b.get("/desk/shop/wallets").want(http.StatusOK, "Received here not computed yet", "The received amounts are being computed.")
-	f.received = received.Sums{At: f.clock.Now(), ByKey: map[string][]received.Sum{"another": {{Asset: "BTC", Amount: money.MustParse("9", money.BTC)}}}}
-	b.get("/desk/shop/wallets").want(http.StatusOK, "Received here nothing", "as of 12:00. It is not the balance of the wallet")
-	f.received.ByKey[counter] = []received.Sum{{Asset: "BTC", Amount: money.MustParse("0.12345678", money.BTC)}, {Asset: "GONE", Amount: money.MustParse("2", money.BTC)}}
+	f.received = &report.Received{Complete: true, ByKey: map[string][]report.ReceivedSum{"another": {{Asset: "BTC", Amount: money.MustParse("9", money.BTC)}}}}
+	b.get("/desk/shop/wallets").want(http.StatusOK, "Received here nothing")
+	f.received.ByKey[counter] = []report.ReceivedSum{{Asset: "BTC", Amount: money.MustParse("0.12345678", money.BTC)}, {Asset: "GONE", Amount: money.MustParse("2", money.BTC)}}
 	b.get("/desk/shop/wallets").want(http.StatusOK, "Received here 0.12345678 BTC, 2 GONE")
 	asked = b.send("/desk/shop/wallets/add", "asset", "BTC", "key", ypub49, "address", ypub49at0)
 	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).wantRedirect("/desk/shop/wallets?done=wallet")

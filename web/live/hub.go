@@ -57,6 +57,7 @@ type State struct {
 type Variant struct {
 	Language string // its code
 	Explicit bool   // the page's address names the language
+	Modal    bool   // the page's address has present.ModalView
 }
 
 // Hub streams the changes of pages to their viewers. It is safe for concurrent use.

@@ -12,6 +12,7 @@ type Request struct {
 	Shown    string // version that the browser shows; empty if it is not known
 	Language string // code of the language that the address of the page names; empty if it names none
 	Fallback string // code of the language of the page if neither its address nor the invoice has a language
+	Modal    bool   // the address of the page has present.ModalView
 	Gzip     bool   // the browser accepts gzip
 }
 
@@ -73,9 +74,9 @@ func (v *Viewer) Leave() { v.hub.leave(v) }
 // variant returns the variant of the page for the viewer.
 func (v *Viewer) variant(t *topic) Variant {
 	if v.request.Language != "" {
-		return Variant{v.request.Language, true}
+		return Variant{v.request.Language, true, v.request.Modal}
 	}
-	return Variant{cmp.Or(t.language, v.request.Fallback), false}
+	return Variant{cmp.Or(t.language, v.request.Fallback), false, v.request.Modal}
 }
 
 // open begins the stream of a viewer that shows the present version, or ends it if that version is final.

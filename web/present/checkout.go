@@ -32,7 +32,10 @@ func (f Frame) Checkout(link api.CheckoutLink, suffix string, typed Typed, probl
 	if link.EarlierID != "" {
 		page.Earlier = f.WithLanguage(f.Path("/invoice/" + link.EarlierID))
 	}
-	if link.Mode == "test" {
+	switch {
+	case f.Demo:
+		page.TestNotice = f.Text("product.demo")
+	case link.Mode == "test":
 		page.TestNotice = f.Text("test.link")
 	}
 	page.Title = f.errorTitle(page.Title, problem)

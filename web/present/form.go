@@ -2,6 +2,7 @@ package present
 
 import (
 	"cmp"
+	"net/http"
 	"regexp"
 	"strings"
 
@@ -22,6 +23,12 @@ type Typed struct {
 	Token     string // the same in every submission of one form
 	Reference string // the reference or the order number
 	Note      string
+	Currency  string // that the form showed; empty if the values are not of a form of this program
+}
+
+// ChangedCurrency returns the problem with a form for an amount whose currency was changed since it was shown.
+func ChangedCurrency(r Reader) *Problem {
+	return &Problem{Status: http.StatusConflict, Text: r.Text("refused.changed")}
 }
 
 // Problem is the reason why a form created no invoice.
@@ -58,7 +65,7 @@ func (f Frame) form(action, currency string, typed Typed, problem *Problem) view
 	if id, known := amountLabels[currency]; known {
 		label = f.Text(id)
 	}
-	form := views.Form{Action: f.WithLanguage(f.Path(action)), Token: typed.Token, Amount: typed.Amount, Label: label, Sign: f.FiatSign(currency)}
+	form := views.Form{Action: f.WithLanguage(f.Path(action)), Token: typed.Token, Amount: typed.Amount, Label: label, Sign: f.FiatSign(currency), Currency: currency}
 	switch {
 	case problem == nil:
 	case problem.Status == 0: // the typed amount is invalid

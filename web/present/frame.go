@@ -18,8 +18,21 @@ type Frame struct {
 	Multilingual bool   // the reader may choose a language
 	WithAmount   bool   // the page of an invoice shows the QR code with the amount for the method that it opens
 	ShopOrigin   string // origin of the shop of an invoice whose page is in a frame; "" if it is in none, or in one of a listed origin
+	Modal        bool   // the address of the page of an invoice has ModalView
 	Query        string // query of the page's address, for the link to the choice of languages
 	Now          time.Time
+}
+
+// ModalView is the parameter with which shop plug-ins open the page of an invoice in a frame. The addresses on such a page have
+// it as well, because over plain http, except to localhost, the server cannot recognise the frame by a header.
+const ModalView = "view=modal"
+
+// WithModal returns an address of the page of an invoice, with ModalView if the page that leads there has it.
+func WithModal(address string, isModal bool) string {
+	if !isModal {
+		return address
+	}
+	return withParameter(address, ModalView)
 }
 
 // Page returns a page with a style sheet of the given name. merchant is the merchant's name, or "" if the content of

@@ -82,7 +82,7 @@ func addCodes(v *views.Method, m api.PaymentMethod, s pageContext, isRest bool) 
 			return
 		}
 		if !s.WithAmount || m.CryptoCurrency != s.method {
-			v.SecondPage = methodAddressPrefix(s.WithLanguage(s.self)) + m.CryptoCurrency + "&amount=1"
+			v.SecondPage = methodAddressPrefix(s.address(s.self)) + m.CryptoCurrency + "&amount=1"
 			return
 		}
 		withAmount.Code = qrCode(m.PaymentCode)

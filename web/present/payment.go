@@ -35,9 +35,9 @@ func (f Frame) Payment(snapshot client.Snapshot, method string, auto bool) views
 	}
 	p := content(r, s)
 	p.Version, p.Status, p.Final = Version(snapshot), r.Status, Final(r)
-	p.Self, p.Stream = s.WithLanguage(s.self), s.WithLanguage(s.streamAddress(p.Version))
-	p.Check = views.Link{Text: s.Text("payment.check"), URL: methodAddressPrefix(s.WithLanguage(s.self))}
-	periodic := methodAddressPrefix(s.WithLanguage(s.self + "?auto=1"))
+	p.Self, p.Stream = s.address(s.self), s.address(s.streamAddress(p.Version))
+	p.Check = views.Link{Text: s.Text("payment.check"), URL: methodAddressPrefix(s.address(s.self))}
+	periodic := methodAddressPrefix(s.address(s.self + "?auto=1"))
 	if auto {
 		p.Check.URL = periodic
 	} else {
@@ -49,6 +49,9 @@ func (f Frame) Payment(snapshot client.Snapshot, method string, auto bool) views
 	}
 	return p
 }
+
+// address returns an address of the page, or of one of its forms, with what the reader chose.
+func (s pageContext) address(path string) string { return s.WithLanguage(WithModal(path, s.Modal)) }
 
 // streamAddress returns the address of the stream of a page's changes. It names the shop, because the language of
 // the stream is chosen before the invoice is read.

@@ -14,7 +14,7 @@ func requote(r api.Resource, s pageContext) views.RequoteForm {
 		return views.RequoteForm{}
 	}
 	return views.RequoteForm{
-		Action: s.WithLanguage(s.self + "/quote"), Text: s.Text("requote.button"), Method: s.method,
+		Action: s.address(s.self + "/quote"), Text: s.Text("requote.button"), Method: s.method,
 		Quote: strconv.Itoa(r.Quotes[len(r.Quotes)-1].Number),
 	}
 }

@@ -27,14 +27,19 @@ func (r Reader) WithLanguage(address string) string {
 	if !r.Explicit {
 		return address
 	}
+	return withParameter(address, "lang="+r.Code)
+}
+
+// withParameter adds a parameter to the query of an address.
+func withParameter(address, parameter string) string {
 	address, fragment, found := strings.Cut(address, "#")
 	if found {
 		fragment = "#" + fragment
 	}
 	if strings.Contains(address, "?") {
-		return address + "&lang=" + r.Code + fragment
+		return address + "&" + parameter + fragment
 	}
-	return address + "?lang=" + r.Code + fragment
+	return address + "?" + parameter + fragment
 }
 
 // withoutLanguage returns a query without its "lang" parameter. The signature of a link does not

@@ -14,8 +14,8 @@ import (
 const CodeNoAddress = "no_address"
 
 // showRefund adds notes about the refunds that the merchant decided. It adds the form for a refund address if the
-// shopper paid too much, too little or too late, or if the merchant prepared a refund without an address. If the
-// shopper has given an address, showRefund adds that address instead of the form.
+// shopper paid too much, too little or too late, or if the merchant prepared a refund without an address. If an address
+// was given, also for a refund of an invoice that was paid exactly, showRefund adds that address instead of the form.
 func showRefund(p *views.Payment, r api.Resource, s pageContext) {
 	p.Notes = append(p.Notes, refundNotes(r, s)...)
 	options := receivedCurrencies(r, s)
@@ -30,7 +30,7 @@ func showRefund(p *views.Payment, r api.Resource, s pageContext) {
 		return
 	}
 	p.Refund = views.Refund{
-		Action: s.WithLanguage(s.self + "/refund"), Heading: s.Text("refund.heading"), Label: s.Text("refund.address"), Currencies: options,
+		Action: s.address(s.self + "/refund"), Heading: s.Text("refund.heading"), Label: s.Text("refund.address"), Currencies: options,
 		Hint: s.Text("refund.hint", "Shop", s.shop),
 	}
 	p.AutoReturn = false // the page must not leave while the shopper types
@@ -77,7 +77,7 @@ func refundNotes(r api.Resource, s pageContext) (notes []views.Note) {
 		if f.State == "declined" {
 			note = views.Note{Text: s.capitalized(id, "Shop", s.shop)}
 		} else {
-			note.Text = s.capitalized(id, "Shop", s.shop, "Amount", s.Decimal(f.Amount)+" "+unit(r, s, f.CryptoCurrency))
+			note.Text = s.capitalized(id, "Shop", s.shop, "Amount", refundAmount(f, r, s))
 		}
 		notes = append(notes, note)
 	}
@@ -101,7 +101,7 @@ func keepsSurplus(r api.Resource) bool {
 // mayNeedRefund reports whether money may have to be refunded, or the merchant waits for an address.
 func mayNeedRefund(r api.Resource) bool {
 	switch {
-	case slices.ContainsFunc(r.Refunds, waitsForAddress):
+	case slices.ContainsFunc(r.Refunds, func(f api.Refund) bool { return waitsForAddress(f) || goesToAddress(f, r.RefundAddress) }):
 		return true
 	case keepsSurplus(r) && !hasException(r, api.ExceptionLate):
 		return false
@@ -117,6 +117,20 @@ func mayNeedRefund(r api.Resource) bool {
 
 // waitsForAddress reports whether the merchant waits for the address of a refund.
 func waitsForAddress(f api.Refund) bool { return f.State == "asked" && f.Address == "" }
+
+// goesToAddress reports whether a refund is, or will be, paid to an address.
+func goesToAddress(f api.Refund, address string) bool {
+	return address != "" && f.Address == address && (f.State == "asked" || f.State == "ready" || f.State == "sent")
+}
+
+// refundAmount returns the amount of a refund, with its value in the currency of the invoice if that is known.
+func refundAmount(f api.Refund, r api.Resource, s pageContext) string {
+	amount := s.Decimal(f.Amount) + " " + unit(r, s, f.CryptoCurrency)
+	if f.FiatAmount == "" || isZero(f.FiatAmount) {
+		return amount
+	}
+	return amount + " (" + s.Fiat(f.FiatAmount, r.ClientCurrency) + ")"
+}
 
 // receivedCurrencies returns the currencies of the payments for which a refund address can be given, each once. There are none
 // after the personal data of the shopper were removed, unless a refund waits for an address.

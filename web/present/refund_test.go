@@ -56,6 +56,35 @@ func TestRefund_form_offers_every_received_currency(t *testing.T) {
 	}
 }
 
+// A refund of an invoice that was paid exactly: once its address is given, the page shows the address and the sum.
+func TestRefund_of_an_exact_payment_shows_its_address_and_sum(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		state, address, fiat, note string
+		saved, form                bool
+	}{
+		{"asked", "", "6.91", "has prepared a refund of 0.0001 BTC (€6.91).", false, true},
+		{"asked", "bc1qsaved", "6.91", "", true, false},
+		{"ready", "bc1qsaved", "6.91", "has prepared a refund of 0.0001 BTC (€6.91).", true, false},
+		{"ready", "bc1qsaved", "0", "has prepared a refund of 0.0001 BTC.", true, false}, // no rate was known
+		{"sent", "bc1qsaved", "6.91", "has sent a refund of 0.0001 BTC (€6.91).", true, false},
+		{"cancelled", "bc1qsaved", "6.91", "", false, false},
+		{"declined", "bc1qsaved", "6.91", "has declined the refund.", false, false},
+	} {
+		r := presenttest.Overpaid()
+		r.Exceptions, r.OverpaidAmount, r.RefundCurrency, r.RefundAddress = nil, "0", "BTC", tt.address
+		r.Refunds = []api.Refund{{State: tt.state, CryptoCurrency: "BTC", Amount: "0.0001", FiatAmount: tt.fiat, Address: tt.address}}
+		doc := show(t, r)
+		if notes := doc.Find(".note").Text(); !strings.Contains(notes, tt.note) {
+			t.Errorf("%+v: the notes are %q", tt, notes)
+		}
+		saved := strings.Join(strings.Fields(doc.Find("#refund.saved .addr").Text()), "")
+		if (saved == "bc1qsaved") != tt.saved || (doc.Find("form#refund").Length() > 0) != tt.form {
+			t.Errorf("%+v: the page shows the address %q and %d forms", tt, saved, doc.Find("form#refund").Length())
+		}
+	}
+}
+
 // The page states what the merchant decided about refunds, in place of what it says about an open decision.
 func TestRefund_decisions_are_stated(t *testing.T) {
 	t.Parallel()

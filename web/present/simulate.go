@@ -46,7 +46,7 @@ func SimulateRequest(button, method string) (r api.SimulateRequest, ok bool) {
 // tools act on the method of the last payment or, without one, on the chosen or first method.
 func testTools(r api.Resource, s pageContext, p views.Payment) views.Simulate {
 	tools := views.Simulate{
-		Action: s.WithLanguage(s.self + "/simulate"),
+		Action: s.address(s.self + "/simulate"),
 		Groups: []views.Simulations{{Heading: s.Text("simulate.arrives"), Actions: withTexts(s, paymentSimulations)}},
 	}
 	var possibleChanges []views.Simulation

@@ -17,7 +17,10 @@ func (f Frame) Terminal(terminal api.CheckoutLink, secret string, typed Typed, p
 	page.Script = f.Path(static.Path("pos.js"))
 	page.Title = f.errorTitle(f.Text("terminal.title", "Shop", page.Shop), problem)
 	f.installable(&page.Page, secret)
-	if terminal.Mode == "test" {
+	switch {
+	case f.Demo:
+		page.TestNotice = f.Text("product.demo")
+	case terminal.Mode == "test":
 		page.TestNotice = f.Text("terminal.test")
 	}
 	return page

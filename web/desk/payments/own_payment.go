@@ -21,11 +21,10 @@ func (v *page) ownPayment() error {
 	if err != nil {
 		return err
 	}
-	f, err := v.Frame(v.Text("desk.payment.title", "Name", v.InvoiceName(inv.Terms.OrderID, inv.ID)), visit.OwnPath)
+	f, err := v.FrameOf(v.Text("desk.payment.title", "Name", v.InvoiceName(inv.Terms.OrderID, inv.ID)), visit.OwnPath, inv.Mode == invoice.Test)
 	if err != nil {
 		return err
 	}
-	f.Test = inv.Mode == invoice.Test
 	page := desk.OwnPayment{
 		Frame: f, Back: views.Link{Text: v.Text("desk.own"), URL: v.Below(visit.OwnPath)}, Amount: v.Fiat(inv.Terms.Price),
 		State: v.InvoiceState(inv.Summary()), Reference: views.Reference(inv.ID), Page: v.Address("/invoice/" + inv.ID), Facts: v.ownFacts(inv, t),

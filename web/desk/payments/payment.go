@@ -63,9 +63,7 @@ func (v *page) showPaymentWith(status int, inv *invoice.Invoice, problem string,
 
 // paymentFrame returns the frame of the pages of an invoice.
 func (v *page) paymentFrame(inv *invoice.Invoice, title string) (desk.Frame, error) {
-	f, err := v.Frame(title, "/payments")
-	f.Test = inv.Mode == invoice.Test
-	return f, err
+	return v.FrameOf(title, "/payments", inv.Mode == invoice.Test)
 }
 
 // paymentPage returns the page of an invoice.

@@ -57,7 +57,5 @@ func (v *page) listFrame(title, path string, mode merchant.Mode) (desk.Frame, er
 
 // objectFrame returns the frame of the page of a product, a checkout link or a terminal, which exists in one mode.
 func (v *page) objectFrame(title string, mode merchant.Mode) (desk.Frame, error) {
-	f, err := v.Frame(title, visit.SellPath)
-	f.Test = mode == merchant.Test
-	return f, err
+	return v.FrameOf(title, visit.SellPath, mode == merchant.Test)
 }

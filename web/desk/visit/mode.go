@@ -30,6 +30,16 @@ func (v *Visit) FrameIn(title, place, path string, test bool) (desk.Frame, error
 	return f, v.AddModes(&f, test, v.BelowIn(path, false), v.BelowIn(path, true))
 }
 
+// FrameOf returns the frame of a page whose content exists in one mode only, such as an invoice. In the live mode of a demo the
+// page states that there are test payments only. place is the path of the page's place in the side bar.
+func (v *Visit) FrameOf(title, place string, test bool) (desk.Frame, error) {
+	f, err := v.Frame(title, place)
+	if err != nil {
+		return f, err
+	}
+	return f, v.AddModes(&f, test, "", "")
+}
+
 // AddModes adds to a frame the choice between live and test mode, with the address of the page in each. In the live mode
 // of a demo the page states that there are test payments only.
 func (v *Visit) AddModes(f *desk.Frame, test bool, liveURL, testURL string) (err error) {

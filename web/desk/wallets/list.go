@@ -10,7 +10,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
-	"chequer/internal/received"
+	"chequer/internal/report"
 	"chequer/views"
 	"chequer/views/desk"
 )
@@ -64,9 +64,13 @@ func (v *page) showWallets(status int) error {
 	if err != nil {
 		return err
 	}
-	list, sums := desk.Wallets{Frame: f}, v.Received(v.Request().Context(), v.Shop.ID)
-	if list.Note = v.Text("desk.wallets.received.pending"); !sums.At.IsZero() {
-		list.Note = v.Text("desk.wallets.received.text", "Time", v.Clock(sums.At))
+	sums, err := v.Storage.Received(v.Request().Context(), v.Shop.ID)
+	if err != nil {
+		return err
+	}
+	list := desk.Wallets{Frame: f, Note: v.Text("desk.wallets.received.text")}
+	if !sums.Complete {
+		list.Note = v.Text("desk.wallets.received.pending")
 	}
 	isDemo, err := v.IsDemo(v.Request().Context())
 	if err != nil {
@@ -119,7 +123,7 @@ func (v *page) active(kind keys.Kind) (merchant.Wallet, error) {
 func (v *page) addURL(kind keys.Kind) string { return v.Below(place + "/add?asset=" + string(kind)) }
 
 // card describes an active wallet.
-func (v *page) card(w merchant.Wallet, sums received.Sums) (desk.Wallet, error) {
+func (v *page) card(w merchant.Wallet, sums report.Received) (desk.Wallet, error) {
 	ctx, kind := v.Request().Context(), keys.Kind(w.Asset)
 	key, err := keys.Load(w.Key)
 	if err != nil {
@@ -159,7 +163,7 @@ func (v *page) card(w merchant.Wallet, sums received.Sums) (desk.Wallet, error) 
 }
 
 // former describes a wallet that was replaced or removed.
-func (v *page) former(w merchant.Wallet, sums received.Sums) (desk.FormerWallet, error) {
+func (v *page) former(w merchant.Wallet, sums report.Received) (desk.FormerWallet, error) {
 	key, err := keys.Load(w.Key)
 	if err != nil {
 		return desk.FormerWallet{}, err
@@ -170,8 +174,8 @@ func (v *page) former(w merchant.Wallet, sums received.Sums) (desk.FormerWallet,
 }
 
 // receivedBy returns what the key of a wallet received, in each asset.
-func (v *page) receivedBy(w merchant.Wallet, sums received.Sums) string {
-	if sums.At.IsZero() {
+func (v *page) receivedBy(w merchant.Wallet, sums report.Received) string {
+	if !sums.Complete {
 		return v.Text("desk.wallets.received.unknown")
 	}
 	var amounts []string

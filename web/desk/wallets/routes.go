@@ -9,7 +9,7 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
-	"chequer/internal/received"
+	"chequer/internal/report"
 	"chequer/web/desk/visit"
 )
 
@@ -19,6 +19,8 @@ type Storage interface {
 	AllWallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
 	// NextIndex returns the next index of a wallet's key.
 	NextIndex(ctx context.Context, counter string) (uint32, error)
+	// Received returns what the keys of a merchant received.
+	Received(ctx context.Context, merchantID string) (report.Received, error)
 	// UnusedInARow returns the number of a wallet's newest addresses on a network that have no payment.
 	UnusedInARow(ctx context.Context, w merchant.Wallet, network chain.ID) (int64, error)
 }
@@ -37,8 +39,6 @@ type Screens struct {
 	Storage Storage
 	// Kind describes the wallets of a kind.
 	Kind func(keys.Kind) (Kind, error)
-	// Received returns the sums of the payments to the keys of a shop. They are zero if they are not known yet.
-	Received func(ctx context.Context, merchantID string) received.Sums
 }
 
 // page is a visit to one of the screens.
