@@ -372,7 +372,7 @@ func TestFind_matches_only_methods_of_the_statement(t *testing.T) {
 	}
 }
 
-func TestParseKeys_reads_what_FormatKeys_writes(t *testing.T) {
+func TestParseKeys_parses_the_output_of_FormatKeys(t *testing.T) {
 	t.Parallel()
 	active, retired := newKey(t, "TEST 1"), newKey(t, "TEST 2")
 	retired.RetiredAt = quoteEnd
