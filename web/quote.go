@@ -40,7 +40,7 @@ func refusalCode(err error, known present.Refusals) string {
 	if !ok {
 		return ""
 	}
-	general := map[int]string{http.StatusConflict: present.RefusedOther, http.StatusServiceUnavailable: present.RefusedAway}[apiErr.Status]
+	general := map[int]string{http.StatusConflict: present.RefusedOther, http.StatusServiceUnavailable: present.RefusedUnavailable}[apiErr.Status]
 	if _, hasText := known[general]; !hasText {
 		return ""
 	}

@@ -106,8 +106,8 @@ func (s *Service) useChallenge(ctx context.Context, o offer) error {
 // accountPurpose returns the purpose of offers to a signed-in account.
 func accountPurpose(accountID string) string { return "account " + accountID }
 
-// OfferPassword prepares a password, which replaces the account's password. The error is a *FieldError if the password
-// is too short or common.
+// OfferPassword prepares a password, which replaces the account's password. The error is the *FieldError
+// of CheckPassword.
 func (s *Service) OfferPassword(ctx context.Context, a Account, password string) (PasswordOffer, error) {
 	a.SignIn = SignIn{}
 	return s.offerPassword(ctx, accountPurpose(a.ID), a, password)
