@@ -65,6 +65,7 @@ func Extend(name, end string) Asset {
 	return asset
 }
 
+// named returns the asset with a plain name. It panics for an unknown name.
 func named(name string) Asset {
 	asset, ok := assets().byName[name]
 	if !ok {
@@ -73,6 +74,7 @@ func named(name string) Asset {
 	return asset
 }
 
+// load reads the generated files.
 func load() index {
 	loaded := index{map[string]Asset{}, map[string]Asset{}}
 	files, err := fs.Sub(generated, "generated")

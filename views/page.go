@@ -9,22 +9,22 @@ type Page struct {
 	*locale.Language
 	LanguageURL string // address of this page up to the language code; empty if there is only one language
 
-	Title      string
-	Shop       string // the shop's name as the page shows it
-	Style      string // address of the style sheet
-	Script     string // address of the script; empty on a page without one
-	Icon       string
-	Logo       string // address of the logo; if empty, the shop's initial is shown
-	Line       string // text of the theme, shown at the end of every page
-	Support    Link   // the shop's contact
-	Terms      Link
-	Home       string   // address of the storefront; empty if there is none
-	Scripts    []string // addresses of further scripts
-	Frame      string   // address of the script for a page in a frame; empty if no page may frame it
-	Origins    string   // origins that may frame the page, separated by spaces
-	Manifest   string   // address of the manifest that makes the page installable; empty on other pages
-	Touch      string   // address of the icon of an installed page
-	TestNotice string   // text that says that no real money moves; empty in live mode
+	Title       string
+	Shop        string // the shop's name as the page shows it
+	Style       string // address of the style sheet
+	Script      string // address of the script; empty on a page without one
+	Icon        string
+	Logo        string // address of the logo; if empty, the shop's initial is shown
+	Line        string // text of the theme, shown at the end of every page
+	Support     Link   // the shop's contact
+	Terms       Link
+	Home        string   // address of the storefront; empty if there is none
+	Scripts     []string // addresses of further scripts
+	FrameScript string   // address of the script for a page in a frame; empty if no page may frame it
+	Origins     string   // origins that may frame the page, separated by spaces
+	Manifest    string   // address of the manifest that makes the page installable; empty on other pages
+	Touch       string   // address of the icon of an installed page
+	TestNotice  string   // text that says that no real money moves; empty in live mode
 }
 
 // Link is a link to another page.

@@ -61,7 +61,7 @@ func (h *Handler) ownLink(typed string) (link string, own bool) {
 }
 
 // embedScript serves a script that merchants' pages load. Its address has no hash, because merchants copy it into their
-// pages and plug-ins make it themselves, so its content may change and is cached for an hour only.
+// pages and plug-ins build it themselves. The content may change, so it is cached for an hour only.
 func embedScript(name string) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		script, _ := static.Find(static.Path(name))
@@ -83,7 +83,7 @@ func (h *Handler) frameAncestors(path string) string {
 }
 
 // allowShop lets pages of the shop of an invoice show the invoice's page in a frame, as the listed origins may. The page
-// gets the script for a frame only if it is in one, so that other pages do not load more.
+// gets the script for a frame only if it is requested for a frame, because other pages do not need it.
 func (h *Handler) allowShop(c echo.Context, f *present.Frame, snapshot client.Snapshot) {
 	origin := present.ShopOrigin(snapshot.Resource)
 	if origin == "" || slices.Contains(h.config.EmbedOrigins, origin) {

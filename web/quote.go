@@ -30,7 +30,7 @@ func (h *Handler) requote(c echo.Context) error {
 	if err != nil && code == "" {
 		return fmt.Errorf("requote: %w", err)
 	}
-	return h.backToMethod(c, id, url.Values{"m": {c.FormValue("m")}, "hold": {code}})
+	return h.backToMethod(c, id, url.Values{"m": {c.FormValue("m")}, "requote_refused": {code}})
 }
 
 // refusalCode returns the code in known for the reason why the service refused an action: the service's error
@@ -40,7 +40,7 @@ func refusalCode(err error, known present.Refusals) string {
 	if !ok {
 		return ""
 	}
-	general := map[int]string{http.StatusConflict: present.RefusedOther, http.StatusServiceUnavailable: present.RefusedAway}[apiErr.Status]
+	general := map[int]string{http.StatusConflict: present.RefusedOther, http.StatusServiceUnavailable: present.RefusedUnavailable}[apiErr.Status]
 	if _, hasText := known[general]; !hasText {
 		return ""
 	}

@@ -108,8 +108,8 @@ func convertAll[T, R any](items []T, convert func(T) R) []R {
 	return converted
 }
 
-// change returns a command that changes what its argument names, and prints the argument after the
-// participle done, such as "removed".
+// change returns a command that calls change with its argument, the name of an object. It prints done, a past
+// participle such as "removed", and the name.
 func (s *shell) change(use, short, done string, change func(call invocation, name string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: console.Arguments,
@@ -182,8 +182,8 @@ func (call invocation) checkNotDemo() error {
 	return err
 }
 
-// notFound adds a hint to an error about a link or a product that was not found: in which other mode
-// it is, or the command that lists all if other is "".
+// notFound adds a hint to an error about a missing link or product. other is the mode in which it exists, or
+// "": then the hint names the command that lists all.
 func notFound(err error, noun string, other merchant.Mode) error {
 	if !errors.Is(err, merchant.ErrNotFound) {
 		return err
@@ -268,14 +268,14 @@ func (call invocation) methods(mode merchant.Mode, codes []string) (merchant.Met
 	}
 	for _, code := range codes {
 		if !service.HasMethod(invoice.Mode(mode), code) {
-			return "", fmt.Errorf("this server does not offer payment method %s, but %s", code, strings.Join(service.MethodCodes(invoice.Mode(mode)), ", "))
+			return "", fmt.Errorf("this server does not offer payment method %s; it offers %s", code, strings.Join(service.MethodCodes(invoice.Mode(mode)), ", "))
 		}
 	}
 	return chosen, nil
 }
 
 // shopMethods parses a list of payment methods for the setting of the shop. It also returns an error if the shop
-// has wallets, but none for any of the methods.
+// has live wallets, but none for any of the methods.
 func (call invocation) shopMethods(mode merchant.Mode, codes []string) (merchant.Methods, error) {
 	chosen, err := call.methods(mode, codes)
 	if err != nil || len(codes) == 0 {

@@ -69,7 +69,7 @@ func (s *Service) offerPasskey(purpose string, a Account) (options []byte, seale
 }
 
 // acceptPasskey returns the account and the passkey that a browser created for an offer. The errors are
-// ErrOffer and ErrPasskey.
+// ErrOffer, ErrPasskey and *FieldError.
 func (s *Service) acceptPasskey(ctx context.Context, purpose, sealed string, response []byte, name string) (Account, Passkey, error) {
 	o, err := s.openOffer(purpose, sealed)
 	if err != nil {
@@ -106,8 +106,8 @@ func (s *Service) useChallenge(ctx context.Context, o offer) error {
 // accountPurpose returns the purpose of offers to a signed-in account.
 func accountPurpose(accountID string) string { return "account " + accountID }
 
-// OfferPassword prepares a password, which replaces the account's password. The error is a *FieldError if the password
-// is too short or common.
+// OfferPassword prepares a password, which replaces the account's password. The error is the *FieldError
+// of CheckPassword.
 func (s *Service) OfferPassword(ctx context.Context, a Account, password string) (PasswordOffer, error) {
 	a.SignIn = SignIn{}
 	return s.offerPassword(ctx, accountPurpose(a.ID), a, password)
@@ -126,12 +126,12 @@ func (s *Service) AcceptPassword(ctx context.Context, accountID, sealed, code st
 	return operationError("set password", err)
 }
 
-// OfferPasskey prepares another passkey of an account.
+// OfferPasskey prepares another passkey of an account. The error is ErrPasskey if the desk has no passkeys.
 func (s *Service) OfferPasskey(a Account) (options []byte, sealed string, err error) {
 	return s.offerPasskey(accountPurpose(a.ID), a)
 }
 
-// AcceptPasskey adds the passkey of an offer to an account. The errors are ErrOffer and ErrPasskey.
+// AcceptPasskey adds the passkey of an offer to an account. The errors are ErrOffer, ErrPasskey and *FieldError.
 func (s *Service) AcceptPasskey(ctx context.Context, accountID, sealed string, response []byte, name string) error {
 	_, p, err := s.acceptPasskey(ctx, accountPurpose(accountID), sealed, response, name)
 	if err != nil {

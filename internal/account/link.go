@@ -49,8 +49,8 @@ func (s *Service) Invite(ctx context.Context, roles map[string]Role) (Link, erro
 	return s.newTicket(ctx, Ticket{Kind: InvitationTicket, Roles: maps.Clone(roles)}, audit.Change{Action: "account.invited", After: roleFields(roles)})
 }
 
-// Recover returns a link with which the account with a name gets a new sign-in method, and ends its
-// sessions. It returns ErrNotFound if there is no such account.
+// Recover ends the sessions of the account with the given name, and returns a link that adds a sign-in
+// method to it. It returns ErrNotFound if there is no such account.
 func (s *Service) Recover(ctx context.Context, name string) (Link, error) {
 	a, err := s.Storage.AccountNamed(ctx, NameKey(name))
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Service) newTicket(ctx context.Context, t Ticket, c audit.Change) (Link
 	return Link{Ticket: t, Token: token}, operationError("create link", s.Storage.CreateTicket(ctx, t, c))
 }
 
-// Invitations lists the invitations that were not used, oldest first.
+// Invitations lists the valid invitations, oldest first.
 func (s *Service) Invitations(ctx context.Context) ([]Ticket, error) {
 	return s.Storage.Tickets(ctx, InvitationTicket, s.Now())
 }
@@ -98,9 +98,8 @@ func (s *Service) Ticket(ctx context.Context, token string) (Ticket, Account, er
 	return t, a, notFoundAs(err, ErrTicket)
 }
 
-// The methods below use up a link. Their parameter name is the name of the new account; a recovery ignores it.
-
-// joiningAccount returns the account of a ticket with a name, and the purpose of its offers.
+// joiningAccount returns the account that a ticket recovers, or a new account with the given name and the
+// roles of the ticket. purpose binds offers to the ticket.
 func (s *Service) joiningAccount(ctx context.Context, token, name string) (a Account, purpose string, err error) {
 	t, a, err := s.Ticket(ctx, token)
 	if err != nil || t.Kind == RecoveryTicket {
@@ -119,8 +118,8 @@ func (s *Service) joiningAccount(ctx context.Context, token, name string) (a Acc
 	return s.newAccount(name, t.Roles), "ticket " + t.Hash, nil
 }
 
-// OfferJoinPassword prepares a password for the account of a link. The errors are ErrTicket, ErrExists
-// and *FieldError.
+// OfferJoinPassword prepares a password for the account of a link. name is the name of the new account; it
+// is ignored for a recovery. The errors are ErrTicket, ErrExists and *FieldError.
 func (s *Service) OfferJoinPassword(ctx context.Context, token, name, password string) (PasswordOffer, error) {
 	a, purpose, err := s.joiningAccount(ctx, token, name)
 	if err != nil {
@@ -140,8 +139,8 @@ func (s *Service) JoinPassword(ctx context.Context, token, sealed, code string, 
 	return s.join(ctx, token, a, client, former, func(in *SignIn) { in.Password = password })
 }
 
-// OfferJoinPasskey prepares a passkey for the account of a link. The errors are ErrTicket, ErrExists and
-// *FieldError.
+// OfferJoinPasskey prepares a passkey for the account of a link. name is the name of the new account; it is
+// ignored for a recovery. The errors are ErrTicket, ErrExists, ErrPasskey and *FieldError.
 func (s *Service) OfferJoinPasskey(ctx context.Context, token, name string) (options []byte, sealed string, err error) {
 	a, purpose, err := s.joiningAccount(ctx, token, name)
 	if err != nil {
@@ -151,9 +150,9 @@ func (s *Service) OfferJoinPasskey(ctx context.Context, token, name string) (opt
 }
 
 // JoinPasskey uses up a link with the passkey that a browser created, and signs in. The errors are
-// ErrTicket, ErrExists, ErrOffer and ErrPasskey.
-func (s *Service) JoinPasskey(ctx context.Context, token, sealed string, response []byte, name string, client Client, former string) (SignedIn, error) {
-	a, p, err := s.acceptPasskey(ctx, "ticket "+HashToken(token), sealed, response, name)
+// ErrTicket, ErrExists, ErrOffer, ErrPasskey and *FieldError.
+func (s *Service) JoinPasskey(ctx context.Context, token, sealed string, response []byte, passkeyName string, client Client, former string) (SignedIn, error) {
+	a, p, err := s.acceptPasskey(ctx, "ticket "+HashToken(token), sealed, response, passkeyName)
 	if err != nil {
 		return SignedIn{}, err
 	}
@@ -207,7 +206,7 @@ func (s *Service) recoverAccount(t Ticket, accounts []Account, add func(*SignIn)
 	return nil, Outcome{}, ErrTicket
 }
 
-// checkRoles returns a *FieldError unless the roles are those of an account that can be used.
+// checkRoles returns a *FieldError if there is no role, or an unknown one.
 func checkRoles(roles map[string]Role) error {
 	if len(roles) == 0 {
 		return &FieldError{"role", "must be given for at least one shop"}
@@ -227,7 +226,7 @@ func roleNames() (names []string) {
 	return names
 }
 
-// roleFields returns roles as values of a change.
+// roleFields returns roles as audit fields.
 func roleFields(roles map[string]Role) audit.Fields {
 	f := audit.Fields{}
 	for merchantID, r := range roles {
@@ -236,5 +235,5 @@ func roleFields(roles map[string]Role) audit.Fields {
 	return f
 }
 
-// roleField returns the name of the value of a change that is a role in a shop.
+// roleField returns the name of the audit field with the role in a shop.
 func roleField(merchantID string) string { return "role in " + merchantID }

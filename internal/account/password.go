@@ -31,7 +31,8 @@ const (
 	maxPassword = 512 // bytes
 )
 
-// CheckPassword returns a *FieldError if a new password of an account is too short or common.
+// CheckPassword returns a *FieldError if a new password of an account is too short, too long, repetitive, a sequence
+// or common.
 func CheckPassword(password, name string) error {
 	password = normal(password)
 	switch {
@@ -40,7 +41,7 @@ func CheckPassword(password, name string) error {
 	case len(password) > maxPassword:
 		return &FieldError{"password", "must have at most 512 bytes"}
 	case repeats(password):
-		return &FieldError{"password", "repeats the same few characters"}
+		return &FieldError{"password", "repeats a few characters, or is a sequence such as 123456"}
 	case isCommon(password, name):
 		return &FieldError{"password", "is a common password or your name with a few digits: use several words"}
 	}
@@ -73,7 +74,7 @@ func repeats(text string) bool {
 //go:embed common.txt
 var commonText string
 
-// commonWords returns the letters of passwords that many people use.
+// commonWords returns the set of the texts in commonText.
 var commonWords = sync.OnceValue(func() map[string]bool {
 	words := map[string]bool{}
 	for word := range strings.Lines(commonText) {
@@ -82,7 +83,7 @@ var commonWords = sync.OnceValue(func() map[string]bool {
 	return words
 })
 
-// minAdded is the number of characters that make a password out of a common word.
+// minAdded is the number of other characters with which a password that contains a common word is accepted.
 const minAdded = 8
 
 // isCommon reports whether a password is a common word, or the account's name, once or several times,

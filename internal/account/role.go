@@ -29,7 +29,7 @@ const (
 	Sell             Permission = "sell"               // invoices, checkout links and products
 	Decide           Permission = "decide"             // accept, cancel, requote and refund
 	DecideHighRisk   Permission = "decide high risk"   // decisions that waive money, relax a payment rule or set a refund address
-	Export           Permission = "export"             // exports, closing of months
+	Export           Permission = "export"             // reports and exports
 	Configure        Permission = "configure"          // theme, payment settings, terminals
 	ManageKeys       Permission = "manage keys"        // API keys and endpoints
 	ManageWallets    Permission = "manage wallets"     // wallets and the exchange account

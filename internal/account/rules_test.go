@@ -13,7 +13,7 @@ import (
 	"chequer/internal/account"
 )
 
-// The table of permissions: yes, s(tep-up), or no.
+// The columns are the roles owner, manager, seller, bookkeeper and developer; s means that the role needs a step-up.
 func TestRole_grants_the_permissions_of_the_table(t *testing.T) {
 	t.Parallel()
 	want := strings.TrimSpace(`
@@ -73,7 +73,7 @@ func TestCheckName_normalizes_names_and_refuses_invisible_characters(t *testing.
 		}
 	}
 	if account.NameKey("Straße") != account.NameKey("STRASSE") || account.NameKey("a") == account.NameKey("b") {
-		t.Error("names are not compared without case")
+		t.Error("NameKey distinguishes the case of names, or does not distinguish names")
 	}
 }
 
@@ -129,14 +129,14 @@ func TestHash_matches_only_its_password(t *testing.T) {
 			t.Errorf("hash %q fits", malformed)
 		}
 	}
-	// A name without an account costs as much: the same parameters.
+	// The comparison for an unknown name takes as long, because its hash has the same parameters.
 	prefix := func(hash string) string { return hash[:strings.LastIndex(hash[:strings.LastIndex(hash, "$")], "$")] }
 	if prefix(account.DefaultAbsent()) != prefix(hash) || len(account.DefaultAbsent()) != len(hash) {
 		t.Errorf("names without an account are compared with %s, want the parameters and the length of %s", account.DefaultAbsent(), hash)
 	}
 }
 
-// A caller that is gone does not wait for the calculations of others.
+// A caller whose context has ended does not wait for other calculations.
 func TestHash_waits_until_the_context_ends(t *testing.T) {
 	release := account.Hashing()
 	defer release()

@@ -20,7 +20,7 @@ type Config struct {
 	// Issuer is the name that authenticator apps and passkeys show.
 	Issuer string
 	// HashMemory is the memory in KiB that the hash of a password takes; 0 means that of RFC 9106. Tests
-	// use little.
+	// use a small value.
 	HashMemory uint32
 	// Encode returns the body of an event.
 	Encode func(Event) []byte
@@ -79,10 +79,10 @@ func (s *Service) newAccount(name string, roles map[string]Role) Account {
 	return Account{ID: "acc_" + s.Token(16), Name: name, Roles: roles, CreatedAt: s.Now()}
 }
 
-// notFoundAs returns err, or as in place of ErrNotFound, which would reveal whether an account exists.
-func notFoundAs(err, as error) error {
+// notFoundAs returns replacement if err is ErrNotFound, which would reveal whether an account exists; otherwise err.
+func notFoundAs(err, replacement error) error {
 	if errors.Is(err, ErrNotFound) {
-		return as
+		return replacement
 	}
 	return err
 }

@@ -17,8 +17,8 @@ type SignedIn struct {
 }
 
 // SignInPassword signs in with a name, a password, and a code of the authenticator app or a recovery
-// code. The former session of the browser ends; its hash may be "". The errors are ErrSignIn and
-// *WaitError.
+// code. former is the hash of the browser's previous session, which ends; "" if there is none. The errors
+// are ErrSignIn and *WaitError.
 func (s *Service) SignInPassword(ctx context.Context, name, password, code string, client Client, former string) (SignedIn, error) {
 	a, method, err := s.authenticate(ctx, name, password, code, client, true)
 	if err != nil {
@@ -27,9 +27,8 @@ func (s *Service) SignInPassword(ctx context.Context, name, password, code strin
 	return s.openSession(ctx, a, method, client, former)
 }
 
-// authenticate verifies a name, a password and a code, and uses up the code. A name without an account
-// is treated like one with another password, and takes as long. recovery allows a recovery code in place of the
-// app's code.
+// authenticate verifies a name, a password and a code, and uses up the code. For an unknown name it returns the
+// error of a wrong password, after the same time. recovery allows a recovery code in place of the app's code.
 func (s *Service) authenticate(ctx context.Context, name, password, code string, client Client, recovery bool) (Account, Method, error) {
 	byAddress, byName := "address "+client.Address, nameSubject(name)
 	for _, subject := range []string{byAddress, byName} {
@@ -101,7 +100,7 @@ func (s *Service) verifyPassword(ctx context.Context, name, password, code strin
 }
 
 // OfferSignIn returns the options of the browser's call that signs in with a passkey, and the sealed
-// offer.
+// offer. The error is ErrPasskey if the desk has no passkeys.
 func (s *Service) OfferSignIn() (options []byte, sealed string, err error) {
 	return s.offerAssertion(signInPurpose)
 }
@@ -120,8 +119,8 @@ func (s *Service) offerAssertion(purpose string) (options []byte, sealed string,
 	return options, sealed, err
 }
 
-// SignInPasskey signs in with the response of an authenticator. The former session of the browser
-// ends; its hash may be "". The errors are ErrOffer and ErrPasskey.
+// SignInPasskey signs in with the response of an authenticator. former is the hash of the browser's
+// previous session, which ends; "" if there is none. The errors are ErrOffer and ErrPasskey.
 func (s *Service) SignInPasskey(ctx context.Context, sealed string, response []byte, client Client, former string) (SignedIn, error) {
 	a, err := s.checkPasskey(ctx, signInPurpose, sealed, response, "")
 	if err != nil {
@@ -131,7 +130,7 @@ func (s *Service) SignInPasskey(ctx context.Context, sealed string, response []b
 }
 
 // checkPasskey verifies the response of an authenticator. If accountID is not "", the passkey must be
-// one of that account.
+// one of that account. The errors are ErrOffer and ErrPasskey.
 func (s *Service) checkPasskey(ctx context.Context, purpose, sealed string, response []byte, accountID string) (Account, error) {
 	o, err := s.openOffer(purpose, sealed)
 	if err != nil {

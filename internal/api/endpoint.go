@@ -1,7 +1,7 @@
 package api
 
-// Endpoint is a URL to which events are sent. Secret and NextSecret are set only in the responses
-// that create them.
+// Endpoint is a URL to which events are sent. Secret and NextSecret are set only in the response to the
+// request that creates them.
 type Endpoint struct {
 	ID         string   `json:"id"`
 	Mode       string   `json:"mode"`
@@ -54,7 +54,7 @@ type TestSent struct {
 	EventID string `json:"event_id"`
 }
 
-// Delivery is the delivery of one event to one endpoint.
+// Delivery is the delivery of one event to one endpoint. Its JSON names attempts "tries", which is fixed by version 2 of the API.
 type Delivery struct {
 	Position      int64  `json:"position"`
 	EventID       string `json:"event_id"`
@@ -64,7 +64,7 @@ type Delivery struct {
 	Attempts      int    `json:"tries"`
 	CreatedAt     string `json:"created_at"`
 	NextAttemptAt string `json:"next_try_at"` // empty unless pending
-	Status        int    `json:"status"`      // of the newest response; 0 if there was none
+	Status        int    `json:"status"`      // of the response to the newest attempt; 0 if there was no response
 	Fault         string `json:"fault"`       // why there was no response
 }
 

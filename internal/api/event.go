@@ -4,7 +4,8 @@ import "encoding/json"
 
 // Event is the body of a webhook. Every field is present and every amount is a decimal string. The
 // body does not change when a receiver parses and encodes it again before computing its hash: it is
-// compact ASCII that contains no slash, no empty object and no text entered by a user.
+// compact ASCII without a slash and without an empty object. OrderID is empty if the invoice's order_id has
+// other characters than letters, digits, ".", "_", "~" and "-".
 type Event struct {
 	ID             string   `json:"id"`
 	Type           string   `json:"type"`
@@ -32,9 +33,9 @@ type Event struct {
 	MorePayments int `json:"more_payments"`
 	// Conversions are the sales of the payments of the invoice.
 	Conversions []Sale `json:"conversions"`
-	// Wallet is the subject of wallet.changed; its texts are empty in other events.
+	// Wallet is the subject of wallet.changed; its strings are empty in other events.
 	Wallet WalletChange `json:"wallet"`
-	// Account is the subject of account.changed; its texts are empty in other events.
+	// Account is the subject of account.changed; its strings are empty in other events.
 	Account AccountChange `json:"account"`
 }
 
@@ -54,7 +55,7 @@ type WalletChange struct {
 	Asset  string `json:"asset"`  // BTC, LTC, or ETH for every EVM network
 	Change string `json:"change"` // added, replaced, removed
 	// Fingerprint is the hash160 of the public key and chain code from which addresses are derived,
-	// in hex. See BIP 32, "Key identifiers".
+	// in hex. The key identifier of BIP 32 differs, because it omits the chain code.
 	Fingerprint string `json:"fingerprint"`
 	FormerID    string `json:"former_id"` // the wallet that was replaced, or ""
 }

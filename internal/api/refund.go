@@ -1,7 +1,7 @@
 package api
 
-// Refund is an amount that the merchant pays back from its own wallet. A text or time is empty
-// until the refund has the state that it describes.
+// Refund is an amount that the merchant pays back from its own wallet. A string is empty until the
+// refund has the state that the string describes.
 type Refund struct {
 	ID             string `json:"id"`
 	Kind           string `json:"kind"`            // received, surplus or part
@@ -30,7 +30,7 @@ type Refund struct {
 }
 
 // KeptSurplus is the decision of the merchant to keep a surplus. Without a decision Amount is "0" and the other
-// texts are empty.
+// strings are empty.
 type KeptSurplus struct {
 	At     string `json:"at"`
 	Actor  string `json:"actor"`

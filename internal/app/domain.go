@@ -14,11 +14,11 @@ import (
 	"chequer/internal/prices"
 )
 
-// domain holds what the edges and the loops of a server share.
+// domain holds the services and values that the edges and the loops of a server share.
 type domain struct {
 	*Core
 	shop     merchant.Merchant // the oldest, whose storefront is at the root
-	demoKey  merchant.Key      // only of a demo
+	demoKey  merchant.Key      // the zero Key unless the server is a demo
 	networks []networks.Network
 	simnet   *simnet.Network
 	invoices *invoice.Service

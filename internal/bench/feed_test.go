@@ -21,8 +21,8 @@ const (
 	feedPage = 100
 )
 
-// BenchmarkFeed measures a page anywhere in a long feed. The baseline is the same SELECT without the
-// program.
+// BenchmarkFeed measures the reading of a page at a random position of a long feed. The baseline is the same
+// SELECT, sent directly to the database.
 func BenchmarkFeed(b *testing.B) {
 	events := feedEvents
 	if testing.Short() {

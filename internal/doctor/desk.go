@@ -16,7 +16,7 @@ type AuditLog interface {
 	VerifyAuditLog(ctx context.Context) (audit.Head, error)
 }
 
-// examineAuditLog reports whether the audit log is complete.
+// examineAuditLog verifies the audit log.
 func (e *examination) examineAuditLog(ctx context.Context) error {
 	head, err := e.Storage.VerifyAuditLog(ctx)
 	if _, isBroken := errors.AsType[*audit.BrokenError](err); isBroken {

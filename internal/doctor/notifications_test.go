@@ -18,7 +18,7 @@ func TestExamineNotifications_reports_missing_servers_and_failed_messages(t *tes
 	storagetest.OnBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		now := storagetest.Noon
 		var got []string
-		lines := func(smtp string) {
+		examine := func(smtp string) {
 			t.Helper()
 			e := &examination{Config: Config{Settings: config.Config{SMTPURL: smtp, SMTPFrom: "shop@nord.example"}, Storage: s, Now: func() time.Time { return now }}}
 			if err := e.examineNotifications(t.Context()); err != nil {
@@ -27,14 +27,14 @@ func TestExamineNotifications_reports_missing_servers_and_failed_messages(t *tes
 			got = append(got, strings.Join(e.lines(), "\n"))
 		}
 		const smtp = "smtps://u:hunter2@mail.nord.example"
-		lines("")
-		lines(smtp)
+		examine("")
+		examine(smtp)
 		err := s.SaveNotificationChoices(t.Context(), "acc_1", "shop", []notify.Choice{{Kind: notify.Sold, Channel: notify.Mail}}, 1, audit.Change{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines("")
-		lines(smtp)
+		examine("")
+		examine(smtp)
 		err = s.AddTestMessage(t.Context(), notify.Request{
 			Entries: []notify.Entry{{AccountID: "acc_1", Channel: notify.Mail, Kind: notify.Sold, DueAt: now}}, Now: now, Since: now, DayAgo: now, MaxDay: 1,
 		}, audit.Change{})
@@ -48,9 +48,9 @@ func TestExamineNotifications_reports_missing_servers_and_failed_messages(t *tes
 		if err := s.SaveOutcome(t.Context(), claims[0], notify.Outcome{State: notify.Failed, At: now, Fault: "550 no such mailbox"}); err != nil {
 			t.Fatal(err)
 		}
-		lines(smtp)
+		examine(smtp)
 		now = now.AddDate(0, 0, 8)
-		lines(smtp)
+		examine(smtp)
 		want := []string{
 			"",
 			"ok notifications: e-mail is sent by mail.nord.example",

@@ -1,6 +1,6 @@
 package e2e_test
 
-// withFailedMessage has sent a test message to an address that does not answer, and requests another one at once.
+// withFailedMessage sends a test message to an address that does not answer, and requests another at once, which is refused.
 func withFailedMessage(b *tab, site *demoSite) {
 	site.t.Helper()
 	const path = deskShop + "/account/notifications"
@@ -13,10 +13,10 @@ func withFailedMessage(b *tab, site *demoSite) {
 }
 
 // withUnconfirmedAddress visits the notifications of a new account, whose e-mail address waits for its confirmation.
-func withUnconfirmedAddress(b *tab, w *demoSite) {
-	w.t.Helper()
+func withUnconfirmedAddress(b *tab, site *demoSite) {
+	site.t.Helper()
 	const path = deskShop + "/account/notifications"
-	member := newDeskClient(w.t, w.owner.invite("manager"), "Runa without mail")
+	member := newDeskClient(site.t, site.owner.invite("manager"), "Runa without mail")
 	form := member.read(path).Find("input[name=form]").AttrOr("value", "")
 	member.post(path+"/where", "form", form, "email", "runa@nord.example")
 	b.signInAs(member)

@@ -90,7 +90,7 @@ var pageStates = []pageState{
 	{"surplus_kept", ofPayment, onStubService("/invoice/kAp39QfWkAp39QfWkAp39QfWkAp39QfW?lang=de", surplusKept), 0},
 	{"expired", ofPayment, atInvoice(forOrder, api.SimulateLate, api.SimulateReplace), 0},
 	{"expired_with_requote", ofPayment, atInvoice(lateAllowed, api.SimulateLate, api.SimulateReplace), 0},
-	{"expired_requote_refused", ofPayment, inOrder(atInvoice(lateAllowed, api.SimulateLate, api.SimulateReplace), withQuery("?hold=no_rate")), 0},
+	{"expired_requote_refused", ofPayment, inOrder(atInvoice(lateAllowed, api.SimulateLate, api.SimulateReplace), withQuery("?requote_refused=no_rate")), 0},
 	{"expired_short", ofPayment, atInvoice(forOrder, api.SimulateUnder, api.SimulateConfirm, api.SimulateLate, api.SimulateReplace), 0},
 	{"late", ofPayment, atInvoice(forOrder, api.SimulateLate), 0},
 	{"declined", ofPayment, declinedAfter(), 0},

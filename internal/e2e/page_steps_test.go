@@ -67,7 +67,7 @@ func atInvoice(change func(*api.InvoiceRequest), actions ...string) func(*tab, *
 	}
 }
 
-// only returns a change that offers some methods only.
+// only returns a change that offers only the given methods.
 func only(methods ...string) func(*api.InvoiceRequest) {
 	return func(r *api.InvoiceRequest) { r.PaymentMethods = methods }
 }
@@ -112,7 +112,7 @@ func press(selector, to string) func(*tab, *demoSite) {
 }
 
 // scrollToTop is a step that shows the top of a page. The sticky bar of the desk may cover a part of a row after a click
-// further down, and axe measures the part that is left as a target.
+// further down, and axe then measures only the visible part of a target.
 func scrollToTop(b *tab, _ *demoSite) {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[bool](`scrollTo({top: 0, behavior: "instant"}), true`))
@@ -173,7 +173,7 @@ func updatedByStream(heading string, actions ...string) func(*tab, *demoSite) {
 	})
 }
 
-// goingBack is a step that stops at the countdown of a paid page.
+// goingBack is a step that opens a paid page, and stops its countdown to the return to the shop.
 func goingBack(b *tab, site *demoSite) {
 	b.t.Helper()
 	atInvoice(func(r *api.InvoiceRequest) { r.URLSuccess = "https://shop.example/thanks" }, api.SimulateExact)(b, site)
@@ -194,7 +194,7 @@ func declinedAfter(actions ...string) func(*tab, *demoSite) {
 	}, withQuery(""))
 }
 
-// wrongAsset gives the invoice a payment in a currency that it does not accept.
+// wrongAsset gives the invoice a payment in an asset that it does not accept.
 func wrongAsset(r *api.Resource) {
 	r.Exceptions = []string{api.ExceptionWrongAsset}
 	r.Payments = []api.Payment{{

@@ -100,7 +100,7 @@ func TestPage_with_a_blocked_script(t *testing.T) {
 	}
 }
 
-// TestPolicy_is_enforced tries what the policy forbids. Text may become markup only through the
+// TestPolicy_is_enforced tries statements that the policy forbids. Text may become markup only through the
 // page's own Trusted Types policy, which cannot be created a second time.
 func TestPolicy_is_enforced(t *testing.T) {
 	site, b := newDemoSite(t), openAlone(t, phoneScreen)

@@ -48,7 +48,7 @@ func (b *Bitstamp) Name() string { return "bitstamp" }
 func (b *Bitstamp) Coins() []string { return slices.Sorted(maps.Keys(bitstampMarkets)) }
 
 const (
-	// bitstampTimeout is the time from making an order to its deadline by the local clock.
+	// bitstampTimeout is the time from the creation of an order to its deadline by the local clock.
 	bitstampTimeout = 10 * time.Second
 	// bitstampMaxSkew is the largest accepted difference between the time in a call and Bitstamp's
 	// clock. Bitstamp refuses other calls. An immediate-or-cancel order has no other deadline there.
@@ -219,7 +219,7 @@ func (b *Bitstamp) Place(ctx context.Context, a Account, o Order) (ref string, e
 		return "", err
 	}
 	if placed.ID == "" {
-		return "", fmt.Errorf("%w that names the order", ErrNoAnswer)
+		return "", fmt.Errorf("%w: the answer lacks the ID of the order", ErrNoAnswer)
 	}
 	return format.OneLine(placed.ID.String(), maxMessage), nil
 }
@@ -258,7 +258,7 @@ func (b *Bitstamp) Find(ctx context.Context, a Account, o Order, ref string) (Ou
 	return Outcome{}, err
 }
 
-// parseBitstamp parses the state of an order. Its result is the sum of its transactions.
+// parseBitstamp parses the state of an order. The amounts are the sums over its transactions.
 func (o Order) parseBitstamp(answer []byte) (Outcome, error) {
 	var found struct {
 		ID           json.Number
@@ -355,9 +355,9 @@ type bitstampFault struct {
 	Explanation  string `json:"response_explanation"`
 }
 
-// bitstampCodes are the codes that mean that Bitstamp did nothing. See "Response codes" and
-// "Possible authentication errors". After the codes of status 500 the outcome is unknown, as it is
-// after the error that an order with the same name exists.
+// bitstampCodes are the codes of errors after which Bitstamp has not executed the call. See "Response codes"
+// and "Possible authentication errors". The outcome is unknown after the codes of status 500, and after the
+// error that an order with the same name exists.
 var bitstampCodes = map[string]Kind{
 	"400.002": KindBusy, "400.067": KindBusy, "400.068": KindBusy, "400.003": KindMaintenance, "400.009": KindFunds,
 	"400.020": KindMinimum, "400.046": KindMinimum, "400.021": KindPrice,

@@ -64,7 +64,7 @@ func TestAuthentication_accepts_only_valid_tokens(t *testing.T) {
 	})
 }
 
-// flip returns another letter.
+// flip returns a letter that differs from the given one.
 func flip(letter string) string {
 	if letter == "A" {
 		return "B"
@@ -72,7 +72,7 @@ func flip(letter string) string {
 	return "A"
 }
 
-// A database has no token, so that a copy of it gives no access.
+// The database contains no part of the secret of a token, so that a copy of it gives no access.
 func TestToken_is_not_stored(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		all, err := f.merchants.Keys(t.Context(), f.shop.ID)
@@ -97,7 +97,7 @@ func TestCalls_need_a_protected_connection(t *testing.T) {
 }
 
 // Tokens of other shops and modes, and store IDs of other shops and modes, give no access.
-func TestStores_of_others(t *testing.T) {
+func TestStores_of_other_shops_and_modes_give_no_access(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		other := f.createShop("Bakery")
 		tokens := map[string]string{

@@ -140,7 +140,7 @@ func TestCreateInvoice_rounds_amounts_half_up(t *testing.T) {
 	}
 }
 
-func TestCreateInvoice_refuses(t *testing.T) {
+func TestCreateInvoice_refuses_invalid_bodies(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, storageFile(t))
 	for body, want := range map[string]string{
@@ -281,7 +281,7 @@ func TestStatus_of_a_reverted_invoice(t *testing.T) {
 	}
 }
 
-func TestSetStatus_refuses(t *testing.T) {
+func TestSetStatus_refuses_invalid_changes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, storageFile(t))
 	settler := f.newToken(f.shop, merchant.Test, "medusa", merchant.ScopeSettleInvoices)
@@ -305,7 +305,7 @@ func TestSetStatus_refuses(t *testing.T) {
 	}
 }
 
-func TestInvoices_of_others(t *testing.T) {
+func TestInvoices_of_other_shops_and_modes_are_not_found(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		id := f.create(order).ID
 		other := f.createShop("Bakery")

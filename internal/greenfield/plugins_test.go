@@ -13,7 +13,7 @@ import (
 // last invoice and the last webhook. The methods PAY, CONFIRM and EXPIRE make a payment, a block and the end of the quote.
 type pluginCall struct {
 	method, path, body string
-	want               string // a part of the answer
+	want               string // a part of the answer; if it is empty, the answer must be empty
 }
 
 // connect are the calls with which most plug-ins check the key and register their webhook.
@@ -102,7 +102,7 @@ var plugins = map[string][]pluginCall{
 	},
 }
 
-// The calls of each plug-in succeed with a key that has its scopes alone.
+// The calls of each plug-in succeed with a key that has only the scopes of this plug-in.
 func TestPlugins_succeed_with_their_own_scopes(t *testing.T) {
 	t.Parallel()
 	for _, p := range merchant.Plugins {
@@ -132,7 +132,7 @@ func TestPlugins_succeed_with_their_own_scopes(t *testing.T) {
 	}
 }
 
-// makeCall makes a call of a plug-in, and keeps the identifier of what it creates.
+// makeCall makes a call of a plug-in, and records the identifier of the invoice or the webhook that it creates.
 func (f *fixture) makeCall(c pluginCall, names map[string]string) {
 	f.t.Helper()
 	fill := strings.NewReplacer("STORE", names["STORE"], "INVOICE", names["INVOICE"], "WEBHOOK", names["WEBHOOK"])

@@ -37,7 +37,7 @@ func TestRefund_amount_depends_on_its_variant(t *testing.T) {
 	})
 }
 
-func TestRefund_refuses(t *testing.T) {
+func TestRefund_refuses_invalid_requests(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, storageFile(t))
 	paid, unpaid := f.create(order).ID, f.create(order).ID

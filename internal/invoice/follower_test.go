@@ -321,7 +321,7 @@ type unversioned struct{ *storage.Storage }
 
 func (unversioned) DataVersion(context.Context) (int64, error) { return 0, nil }
 
-// Two processes share a database. Each finds the changes of the other by the versions of invoices.
+// Two processes share a database. The second finds a change of the first by the version of the invoice.
 func TestStep_finds_the_change_of_another_process(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)

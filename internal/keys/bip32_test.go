@@ -100,6 +100,7 @@ func TestAddress_of_a_BIP32_vector(t *testing.T) {
 	}
 }
 
+// lastStep returns the child number of the last step of a path such as m/0'/1.
 func lastStep(t *testing.T, chain string) uint32 {
 	t.Helper()
 	text := chain[strings.LastIndex(chain, "/")+1:]

@@ -39,7 +39,7 @@ func TestEthereumAddress_has_the_checksum_of_ERC_55(t *testing.T) {
 	}
 }
 
-func TestEthereumAddress_refuses(t *testing.T) {
+func TestEthereumAddress_refuses_invalid_addresses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		"empty":                        "",

@@ -45,11 +45,11 @@ func TestKey_spellings_agree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lettered, err := keys.Parse(" "+zpub+"\n", keys.BTC, keys.Main, keys.P2WPKH)
+	fromZpub, err := keys.Parse(" "+zpub+"\n", keys.BTC, keys.Main, keys.P2WPKH)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(describe(plain), describe(lettered)); diff != "" {
+	if diff := cmp.Diff(describe(plain), describe(fromZpub)); diff != "" {
 		t.Errorf("xpub and zpub differ (-xpub +zpub):\n%s", diff)
 	}
 	if got, want := plain.String(), "btc:p2wpkh:"+xpub; got != want {

@@ -23,7 +23,7 @@ const (
 	ethXpub = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt"
 )
 
-func TestParse_refuses(t *testing.T) {
+func TestParse_refuses_unsuitable_keys(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		text    string
@@ -67,7 +67,7 @@ func TestParse_refuses(t *testing.T) {
 		"Ypub":                                {respell(t, zpub84, 0x0295b43f), keys.BTC, keys.Main, keys.P2WPKH, keys.ErrMultisig, "multisig"},
 		"Upub":                                {respell(t, zpub84, 0x024289ef), keys.BTC, keys.Test, keys.P2WPKH, keys.ErrMultisig, "multisig"},
 		"Vpub":                                {respell(t, zpub84, 0x02575483), keys.BTC, keys.Test, keys.P2WPKH, keys.ErrMultisig, "multisig"},
-		"depth 1, as Electrum has it":         {descend(t, root84, 0), keys.BTC, keys.Main, "", keys.ErrDepth, "depth is 1"},
+		"depth 1, of an Electrum wallet":      {descend(t, root84, 0), keys.BTC, keys.Main, "", keys.ErrDepth, "depth is 1"},
 		"depth 5":                             {descend(t, zpub84, 0, 0), keys.BTC, keys.Main, "", keys.ErrDepth, "depth is 5"},
 		"hardened depth 4, a multisig wallet": {bip48(t), keys.BTC, keys.Main, keys.P2WPKH, keys.ErrDepth, "multisig"},
 	}
@@ -129,23 +129,23 @@ func TestParse_describes_malformed_keys(t *testing.T) {
 	}
 }
 
-func TestLoad_refuses(t *testing.T) {
+func TestLoad_refuses_other_spellings(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
-		"nothing":                   "",
-		"a key alone":               xpub44,
-		"no script":                 "btc:" + xpub44,
-		"empty script":              "btc::" + xpub44,
-		"upper-case kind":           "BTC:p2pkh:" + xpub44,
-		"letters that are not kept": "btc:p2wpkh:" + zpub84,
-		"script that contradicts":   "btc:p2pkh:" + zpub84,
-		"unknown script":            "btc:p2wsh:" + xpub44,
-		"unknown kind":              "doge:p2pkh:" + xpub44,
-		"Ethereum with a script":    "eth:p2pkh:" + ethXpub,
-		"space":                     " btc:p2pkh:" + xpub44,
-		"newline":                   "btc:p2pkh:" + xpub44 + "\n",
-		"one part more":             "btc:p2pkh:" + xpub44 + ":",
-		"a private key":             "btc:p2pkh:" + bip32[0].steps[3].private,
+		"nothing":                       "",
+		"no kind and no script":         xpub44,
+		"no script":                     "btc:" + xpub44,
+		"empty script":                  "btc::" + xpub44,
+		"upper-case kind":               "BTC:p2pkh:" + xpub44,
+		"a prefix that String replaces": "btc:p2wpkh:" + zpub84,
+		"script that contradicts":       "btc:p2pkh:" + zpub84,
+		"unknown script":                "btc:p2wsh:" + xpub44,
+		"unknown kind":                  "doge:p2pkh:" + xpub44,
+		"Ethereum with a script":        "eth:p2pkh:" + ethXpub,
+		"space":                         " btc:p2pkh:" + xpub44,
+		"newline":                       "btc:p2pkh:" + xpub44 + "\n",
+		"an additional part":            "btc:p2pkh:" + xpub44 + ":",
+		"a private key":                 "btc:p2pkh:" + bip32[0].steps[3].private,
 	}
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestLoad_refuses(t *testing.T) {
 	}
 }
 
-// descend returns the public key some steps below another.
+// descend returns the descendant of a public key with the given child numbers.
 func descend(t testing.TB, text string, steps ...uint32) string {
 	t.Helper()
 	key, err := hdkeychain.NewKeyFromString(text)

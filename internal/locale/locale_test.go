@@ -185,7 +185,7 @@ func TestSubset_limits_the_languages(t *testing.T) {
 	}
 }
 
-func TestLoad_refuses(t *testing.T) {
+func TestLoad_refuses_incomplete_catalogues(t *testing.T) {
 	t.Parallel()
 	for name, files := range map[string]fstest.MapFS{
 		"nothing":    {},

@@ -7,8 +7,8 @@ import (
 	"github.com/nicksnyder/go-i18n/v2/i18n/template"
 )
 
-// message is a text with placeholders, such as {{.Amount}}. Values stand between the texts: there is one
-// text more than there are names. A payment page has about fifty messages, for which text/template takes
+// message is a text with placeholders, such as {{.Amount}}. The value of names[i] is between texts[i] and
+// texts[i+1]. A payment page has about fifty messages, for which text/template takes
 // several times as long.
 type message struct {
 	texts []string

@@ -93,7 +93,7 @@ func BenchmarkAuthenticateToken(b *testing.B) {
 	}
 }
 
-func TestCreatePluginKey_refuses(t *testing.T) {
+func TestCreatePluginKey_refuses_invalid_keys(t *testing.T) {
 	t.Parallel()
 	_, service, _ := newKeyring()
 	scopes := []merchant.Scope{merchant.ScopeViewInvoices}

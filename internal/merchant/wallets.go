@@ -3,7 +3,6 @@ package merchant
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -18,7 +17,7 @@ type Wallet struct {
 	Mode       Mode
 	Asset      string // BTC, LTC, or ETH for all EVM networks
 	Key        string // canonical public key, in the format of keys.Load
-	Counter    string // names the index counter: key fingerprint and branch
+	Counter    string // name of the counter of address indexes: the fingerprint of the key, see keys.Key.Fingerprint
 	// Secret is the private key of a test wallet, so that money sent to a test address by mistake
 	// is not lost. It is sealed in storage. It is empty for live wallets: the server has no private
 	// keys that can spend real money.
@@ -99,7 +98,7 @@ func NewWallets(c WalletsConfig) *Wallets {
 
 // Add makes a public key the merchant's live wallet for its kind of asset. The wallet that it replaces is
 // kept, since its addresses may hold money. The errors are ErrExists if the active wallet has the same
-// addresses, ErrStale if the active wallet is another than a.Replaces, and ErrOtherShop.
+// addresses, ErrStale if the ID of the active wallet is not a.Replaces, and ErrOtherShop.
 func (s *Wallets) Add(ctx context.Context, merchantID string, a Addition) (WalletChange, error) {
 	w := newWallet(merchantID, Live, a.Key, s.now(), s.token)
 	c, err := s.storage.ChangeWallet(ctx, merchantID, Live, w.Asset, func(active Wallet) (WalletChange, error) {
@@ -138,7 +137,7 @@ func (w Wallet) HasAddresses(key keys.Key) (bool, error) {
 }
 
 // Remove archives the merchant's live wallet for a kind of asset. Its invoices keep their addresses. The
-// error is ErrNotFound if there is none, or if id is not "" and not its ID.
+// error is ErrNotFound if there is none, or if id is not "" and differs from its ID.
 func (s *Wallets) Remove(ctx context.Context, merchantID string, kind keys.Kind, id string) (WalletChange, error) {
 	c, err := s.storage.ChangeWallet(ctx, merchantID, Live, string(kind), func(active Wallet) (WalletChange, error) {
 		if active.ID == "" || id != "" && id != active.ID {
@@ -184,7 +183,7 @@ func (s *Service) EnsureTestWallets(ctx context.Context, merchantID string) erro
 		if err != nil {
 			return err
 		}
-		if err := s.storage.CreateWallet(ctx, w); err != nil && !errors.Is(err, ErrExists) {
+		if err := s.storage.CreateWallet(ctx, w); err != nil {
 			return fmt.Errorf("test wallets: %w", err)
 		}
 	}

@@ -54,7 +54,7 @@ func TestParse_reads_amounts_without_loss(t *testing.T) {
 }
 
 // A number consists of digits with at most one dot between them. See CASES.md, C05 and C08.
-func TestParse_refuses(t *testing.T) {
+func TestParse_refuses_malformed_numbers(t *testing.T) {
 	t.Parallel()
 	syntax := []string{
 		"", " ", " 5", "5 ", "\t5", "5\n", "5\x00", "+5", "-0", "-0.00", "-1", ".5", "5.", ".", "..", "1..2", "1.2.3",

@@ -118,7 +118,7 @@ func TestNew_EVM_networks_know_bridged_tokens_that_no_setting_names(t *testing.T
 	}
 }
 
-func TestNew_EVM_networks_refuses(t *testing.T) {
+func TestNew_refuses_invalid_EVM_settings(t *testing.T) {
 	t.Parallel()
 	const contract = "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430"
 	for name, test := range map[string]struct{ setting, want string }{

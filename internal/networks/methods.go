@@ -92,6 +92,15 @@ func otherNetworks(all []Network, queryable bool) []MethodOff {
 	return methods
 }
 
+// networkCost returns the information that the public endpoints of a network receive. queryable reports
+// whether they may be queried by address.
+func networkCost(queryable bool) string {
+	if queryable {
+		return "the address of this server, the transactions that it looks up, and " + addressCost
+	}
+	return "the address of this server and the transactions that it looks up"
+}
+
 // offReason returns why an asset of a network is not offered; "" if it is offered.
 func offReason(c config.Config, n Network, a chain.Asset) string {
 	if !n.Watched() {
@@ -117,6 +126,11 @@ func offReason(c config.Config, n Network, a chain.Asset) string {
 		return balancesReason(n.Setting)
 	}
 	return ""
+}
+
+// UnwatchedReason describes why a network that is not watched is not offered, and how that can be changed.
+func (n Network) UnwatchedReason() string {
+	return "is not offered, because it is not watched; " + n.Setting + " switches it on"
 }
 
 // balancesReason returns why a method that is observed by balances is off, how it can be enabled,

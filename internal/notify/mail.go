@@ -70,7 +70,7 @@ func (s MailServer) send(ctx context.Context, to string, l letter, body string, 
 	return nil
 }
 
-// mechanisms are the ways to sign in, the first that the server supports.
+// mechanisms are the SMTP authentication mechanisms in order of preference. The first that the server supports is used.
 var mechanisms = []mail.SMTPAuthType{mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthPlain, mail.SMTPAuthLogin, mail.SMTPAuthCramMD5}
 
 // options returns the options of a connection that ends with the context.

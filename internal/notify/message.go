@@ -32,18 +32,18 @@ type Entry struct {
 
 // Message is a message of the outbox.
 type Message struct {
-	ID         string
-	AccountID  string
-	Channel    Channel
-	Kind       Kind
-	State      State
-	Items      []Item // at most MaxItems
-	More       int    // number of items beyond Items
-	Attempts   int
-	Fault      string // of the last attempt
-	CreatedAt  time.Time
-	FirstTryAt time.Time // zero before the first attempt
-	NextTryAt  time.Time // zero unless pending
+	ID             string
+	AccountID      string
+	Channel        Channel
+	Kind           Kind
+	State          State
+	Items          []Item // at most MaxItems
+	More           int    // number of items beyond Items
+	Attempts       int
+	Fault          string // of the last attempt
+	CreatedAt      time.Time
+	FirstAttemptAt time.Time // zero before the first attempt
+	NextAttemptAt  time.Time // zero unless pending
 }
 
 // MaxItems is the number of items that a message lists. It only counts further items.
@@ -69,10 +69,10 @@ type Claim struct {
 
 // Outcome is the state of a message after an attempt.
 type Outcome struct {
-	State     State
-	At        time.Time // of the attempt; zero if there was none, because the message waits
-	NextTryAt time.Time // zero unless pending
-	Fault     string
+	State         State
+	At            time.Time // of the attempt; zero if there was none, because the message waits
+	NextAttemptAt time.Time // zero unless pending
+	Fault         string
 }
 
 // bundleTime is the time that a message waits for further items.

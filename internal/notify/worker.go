@@ -163,7 +163,7 @@ func (w *Worker) attempt(ctx context.Context, c Claim) {
 	case o.State == Failed:
 		w.Log.Error("notification given up", "message", c.ID, "channel", string(c.Channel), "kind", string(c.Kind), "attempts", c.Attempts+1, "fault", o.Fault)
 	case o.Fault != "" && c.Attempts == 0:
-		w.Log.Warn("notification not sent yet", "message", c.ID, "channel", string(c.Channel), "kind", string(c.Kind), "fault", o.Fault, "next_try_at", o.NextTryAt)
+		w.Log.Warn("notification not sent yet", "message", c.ID, "channel", string(c.Channel), "kind", string(c.Kind), "fault", o.Fault, "next_try_at", o.NextAttemptAt)
 	}
 }
 
@@ -178,7 +178,7 @@ func (w *Worker) deliver(ctx context.Context, c Claim, at time.Time) (Outcome, e
 		return w.deliverLink(ctx, c, set, at)
 	}
 	if due := set.SendAt(c.Kind, at); due.After(at) {
-		return Outcome{State: Pending, NextTryAt: due}, nil
+		return Outcome{State: Pending, NextAttemptAt: due}, nil
 	}
 	m := c.Message
 	m.Items = allowed(m, a)
@@ -265,12 +265,12 @@ func outcome(c Claim, err error, at, now time.Time) Outcome {
 	if _, ended := errors.AsType[permanent](err); ended || c.Kind == Test {
 		return o
 	}
-	first := c.FirstTryAt
+	first := c.FirstAttemptAt
 	if first.IsZero() {
 		first = at
 	}
-	if next := nextTry(first, now); !next.IsZero() {
-		o.State, o.NextTryAt = Pending, next
+	if next := nextAttempt(first, now); !next.IsZero() {
+		o.State, o.NextAttemptAt = Pending, next
 	}
 	return o
 }

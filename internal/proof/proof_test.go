@@ -187,7 +187,7 @@ func TestVerify_refuses_every_changed_byte(t *testing.T) {
 	}
 }
 
-func TestVerify_refuses(t *testing.T) {
+func TestVerify_refuses_invalid_statements(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "TEST 1")
 	trusted := []proof.Trusted{{Public: key.Public}}
@@ -372,7 +372,7 @@ func TestFind_matches_only_methods_of_the_statement(t *testing.T) {
 	}
 }
 
-func TestParseKeys_reads_what_FormatKeys_writes(t *testing.T) {
+func TestParseKeys_parses_the_output_of_FormatKeys(t *testing.T) {
 	t.Parallel()
 	active, retired := newKey(t, "TEST 1"), newKey(t, "TEST 2")
 	retired.RetiredAt = quoteEnd
@@ -391,7 +391,7 @@ func TestParseKeys_reads_what_FormatKeys_writes(t *testing.T) {
 	}
 }
 
-func TestParseKeys_refuses(t *testing.T) {
+func TestParseKeys_refuses_malformed_lists(t *testing.T) {
 	t.Parallel()
 	k := string(newKey(t, "TEST 1").Public)
 	for name, text := range map[string]string{

@@ -17,8 +17,8 @@ var binanceListings = []listing{
 	{"BTC-EUR", "BTCEUR"}, {"ETH-EUR", "ETHEUR"}, {"LTC-EUR", "LTCEUR"},
 }
 
-// Binance is the exchange's 24-hour ticker, which has bid, ask and last in one answer. It makes one
-// request per symbol, because one delisted symbol makes a request for several fail:
+// Binance is a Source that reads the exchange's 24-hour ticker, which has bid, ask and last in one answer.
+// It makes one request per symbol, because one delisted symbol makes a request for several fail:
 // https://developers.binance.com/docs/binance-spot-api-docs/rest-api/market-data-endpoints#24hr-ticker-price-change-statistics
 type Binance struct {
 	client *http.Client

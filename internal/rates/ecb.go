@@ -28,7 +28,7 @@ var (
 
 var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
 
-// ECB is the table of euro reference rates, which is published on working days:
+// ECB is a Source that reads the table of euro reference rates, which is published on working days:
 // https://www.ecb.europa.eu/stats/policy_and_exchange_rates/euro_reference_exchange_rates/html/index.en.html
 type ECB struct {
 	client *http.Client

@@ -244,7 +244,7 @@ func TestECB_returns_the_table(t *testing.T) {
 	}
 }
 
-func TestECB_refuses(t *testing.T) {
+func TestECB_refuses_invalid_rates_and_dates(t *testing.T) {
 	t.Parallel()
 	text := read(t, "testdata/ecb.xml")
 	for _, wrong := range []string{"0", "-1", "", "NaN", "1,0795", "1.0795e0", "1079.5", "0.0010795", "0.49", "2.01"} {

@@ -16,11 +16,11 @@ import (
 	"chequer/internal/retention"
 )
 
-// runs is a Storage whose runs take a number of transactions each. A negative number is a run that fails.
+// runs is a Storage whose runs take a given number of transactions each. A run with a negative number fails.
 type runs struct {
-	mu    sync.Mutex
-	left  map[string]int // transactions that are left, by merchant
-	calls []string
+	mu        sync.Mutex
+	remaining map[string]int // remaining transactions, by merchant
+	calls     []string
 }
 
 // called returns the calls of RemovePersonalData.
@@ -46,11 +46,11 @@ func (r *runs) RemovePersonalData(_ context.Context, merchantID string, now time
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls = append(r.calls, now.Format("05.0 ")+merchantID)
-	if r.left[merchantID] < 0 {
+	if r.remaining[merchantID] < 0 {
 		return false, errors.New("disk full")
 	}
-	r.left[merchantID]--
-	return r.left[merchantID] <= 0, nil
+	r.remaining[merchantID]--
+	return r.remaining[merchantID] <= 0, nil
 }
 
 // A Remover pauses between the transactions of a run, and continues with the next shop if a run fails.
@@ -58,7 +58,7 @@ func TestRemover_pauses_and_continues_after_an_error(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		storage := &runs{left: map[string]int{"plug-ins 180": 2, "a": 3, "b": -1, "c": 1, "d": 2}}
+		storage := &runs{remaining: map[string]int{"plug-ins 180": 2, "a": 3, "b": -1, "c": 1, "d": 2}}
 		r := retention.New(retention.Config{
 			Storage: storage, Now: func() time.Time { return time.Time{}.Add(time.Since(start)) }, Every: time.Minute, Pause: 100 * time.Millisecond, PluginDays: 180, Log: slog.New(slog.DiscardHandler),
 		})

@@ -12,7 +12,7 @@ import (
 	"chequer/internal/sale"
 )
 
-func TestAccounts_refuse_keys_that_can_withdraw(t *testing.T) {
+func TestAccounts_refuse_unsafe_keys_and_invalid_settings(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		if _, err := f.accounts.Remove(ctx, "m"); err != nil {
@@ -41,7 +41,7 @@ func TestAccounts_refuse_keys_that_can_withdraw(t *testing.T) {
 		if err := add(exchangetest.Secret, set); err == nil {
 			t.Error("an exchange that does not answer: got no error")
 		}
-		for name, wrong := range map[string]sale.Settings{
+		for want, invalid := range map[string]sale.Settings{
 			"EURC is euro already":   {Coins: []string{"EURC"}, Smallest: "0", Slippage: 100},
 			`does not sell "DOGE"`:   {Coins: []string{"DOGE"}, Smallest: "0", Slippage: 100},
 			"BTC is named twice":     {Coins: []string{"BTC", "BTC"}, Smallest: "0", Slippage: 100},
@@ -49,8 +49,8 @@ func TestAccounts_refuse_keys_that_can_withdraw(t *testing.T) {
 			"the smallest sale must": {Coins: []string{"BTC"}, Smallest: "-1", Slippage: 100},
 			"the slippage must be":   {Coins: []string{"BTC"}, Smallest: "0", Slippage: 2001},
 		} {
-			if err := add(exchangetest.Secret, wrong); err == nil || !strings.Contains(err.Error(), name) {
-				t.Errorf("%+v: got error %v, want one with %q", wrong, err, name)
+			if err := add(exchangetest.Secret, invalid); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%+v: got error %v, want one with %q", invalid, err, want)
 			}
 		}
 		if _, err := f.accounts.Account(ctx, "m"); !errors.Is(err, merchant.ErrNotFound) {

@@ -21,8 +21,8 @@ func (r Resolver) Retry(ctx context.Context, invoiceID, coin string, absent bool
 	return r.decide(ctx, invoiceID, coin, func(sale *invoice.Sale) error { return sale.Retry(absent, r.Now()) })
 }
 
-// Settle ends a sale with the result that the operator reports: that of its last order if its outcome
-// is unknown, otherwise of a manual sale. The errors include invoice.ErrNotFound, invoice.ErrState
+// Settle ends a sale with the result that the operator reports: the result of the last order of the sale if
+// the outcome of this order is unknown, otherwise the result of a manual sale. The errors include invoice.ErrNotFound, invoice.ErrState
 // and invoice.ErrOversold.
 func (r Resolver) Settle(ctx context.Context, invoiceID, coin string, s invoice.Proceeds) (*invoice.Invoice, error) {
 	return r.decide(ctx, invoiceID, coin, func(sale *invoice.Sale) error { return sale.Settle(s, r.Now()) })

@@ -50,7 +50,7 @@ func TestSeal_never_makes_the_same_text_twice(t *testing.T) {
 	}
 }
 
-func TestOpen_refuses(t *testing.T) {
+func TestOpen_refuses_other_texts_and_keys(t *testing.T) {
 	t.Parallel()
 	box := newBox(t, 1)
 	sealed := box.Seal("api key 1", []byte("secret"))

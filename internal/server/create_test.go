@@ -148,7 +148,7 @@ func TestCreate_stores_the_extension_fields(t *testing.T) {
 	golden(t, "resource_full.json", read(t, response))
 }
 
-func TestCreate_refuses_what_cannot_be_offered(t *testing.T) {
+func TestCreate_refuses_methods_that_cannot_be_offered(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		change func(*fixture)

@@ -41,7 +41,7 @@ var stateActions = map[string][]string{
 	"declined": {"cancel"},
 }
 
-// Every kind of answer for a created invoice, in every state.
+// The answers about an invoice in each state equal the recorded answers.
 func TestGolden_every_state(t *testing.T) {
 	t.Parallel()
 	for state, actions := range stateActions {
@@ -102,7 +102,7 @@ func (f *fixture) simulate(key, action string) *http.Response {
 	})
 }
 
-// Every error answer.
+// Each error answer equals the recorded answer.
 func TestGolden_every_error(t *testing.T) {
 	t.Parallel()
 	var answers []string

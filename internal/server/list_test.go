@@ -131,7 +131,7 @@ func TestList_filters_are_the_same_for_every_view(t *testing.T) {
 }
 
 // A bad parameter is named by the error's code and its message.
-func TestList_refuses(t *testing.T) {
+func TestList_refuses_invalid_parameters(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	long := strings.Repeat("x", 129)

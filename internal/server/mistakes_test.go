@@ -24,7 +24,7 @@ type mistake struct {
 	send func(*fixture) *http.Response
 }
 
-// posted is invoice/new with a body, and with headers in pairs of name and value.
+// posted posts a body to invoice/new, with headers in pairs of name and value.
 func posted(name, body string, headers ...string) mistake {
 	return mistake{name, func(f *fixture) *http.Response {
 		m := creation(message{key: "all", body: body, header: http.Header{"Content-Type": {"application/json"}}})
@@ -35,7 +35,7 @@ func posted(name, body string, headers ...string) mistake {
 	}}
 }
 
-// changed is a valid invoice/new with a request signature and a header changed after signing.
+// changed posts a valid body to invoice/new, with a header that is changed after the signing.
 func changed(name, header, value string) mistake {
 	return mistake{name, func(f *fixture) *http.Response {
 		r := f.request(creation(message{key: "all", signRequest: true}))
@@ -44,7 +44,7 @@ func changed(name, header, value string) mistake {
 	}}
 }
 
-// storageFault is invoice/new while the storage returns an error.
+// storageFault posts a valid body to invoice/new while the storage returns an error.
 func storageFault(name string, err error) mistake {
 	return mistake{name, func(f *fixture) *http.Response {
 		f.merchants.err = err
@@ -52,7 +52,7 @@ func storageFault(name string, err error) mistake {
 	}}
 }
 
-// sent is a message that is sent as it is.
+// sent sends a message.
 func sent(name string, m message) mistake {
 	return mistake{name, func(f *fixture) *http.Response { return f.send(m) }}
 }

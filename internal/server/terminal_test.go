@@ -72,7 +72,7 @@ func TestTerminals_are_created_listed_and_removed(t *testing.T) {
 	}
 }
 
-func TestTerminals_refuse(t *testing.T) {
+func TestTerminals_refuse_invalid_terminals(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.useStorage()

@@ -143,7 +143,7 @@ func TestClaimDeliveries_keeps_the_order_of_an_invoice(t *testing.T) {
 		}
 		saveAttempt(t, s, first[0], noon, 500, retryAt(noon.Add(time.Minute)))
 		if _, ids := claim(t, s, "e", noon.Add(59*time.Second), 10); cmp.Diff([]string{"evt_b_invoice.created_1"}, ids) != "" {
-			t.Errorf("before its second attempt, after another claim ended: got %q", ids)
+			t.Errorf("after the claim of b ended, before the second attempt of a: got %q, want b's event only", ids)
 		}
 		second, ids := claim(t, s, "e", noon.Add(time.Minute), 10)
 		if diff := cmp.Diff([]string{"evt_a_invoice.created_1"}, ids); diff != "" {
@@ -166,9 +166,9 @@ func TestClaimDeliveries_keeps_the_order_of_an_invoice(t *testing.T) {
 	})
 }
 
-// A pending delivery that waits for an earlier event of its invoice names the first one, with the time of its next attempt, as
-// long as that delays it.
-func TestDelivery_names_the_earlier_one_that_it_waits_for(t *testing.T) {
+// A pending delivery that waits has in Earlier the first pending delivery that delays it. After OrderingTime, that delivery no
+// longer delays it.
+func TestDelivery_names_the_earlier_delivery_that_delays_it(t *testing.T) {
 	onBoth(t, func(t *testing.T, _ *storage.Storage, url string) {
 		now := noon.Add(time.Minute)
 		s := storagetest.OpenWithClock(t, url, func() time.Time { return now })
@@ -208,7 +208,7 @@ func TestDelivery_names_the_earlier_one_that_it_waits_for(t *testing.T) {
 	})
 }
 
-func TestSaveAttempt_of_a_claim_that_ended(t *testing.T) {
+func TestSaveAttempt_ignores_a_failure_but_not_a_success_of_an_ended_claim(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		addEndpoints(t, s, newEndpoint("e"))
 		create(t, s, creation("a", "shop"))
@@ -283,7 +283,7 @@ func TestResend_schedules_events_again(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := s.Resend(ctx, e, "evt_a_invoice.paid_2", later); err != nil {
-			t.Errorf("an event type that the endpoint does not want: %v", err)
+			t.Errorf("an event type to which the endpoint is not subscribed: %v", err)
 		}
 		for _, id := range []string{"evt_nothing", "", "\x00"} {
 			if err := s.Resend(ctx, e, id, later); !errors.Is(err, merchant.ErrNotFound) {
@@ -292,7 +292,7 @@ func TestResend_schedules_events_again(t *testing.T) {
 		}
 		claims, ids := claim(t, s, "e", later, 10)
 		if cmp.Diff([]string{"evt_a_invoice.created_1"}, ids) != "" || !claims[0].FirstAttemptAt.IsZero() || claims[0].Attempts != 1 {
-			t.Errorf("got %+v, want the first event with a new first attempt", claims)
+			t.Errorf("got %+v, want invoice.created without a first attempt since it was sent again", claims)
 		}
 		sent, next, err := s.ResendAfter(ctx, e, 0, 2, later)
 		if err != nil || sent != 2 || next != 2 {
@@ -306,12 +306,12 @@ func TestResend_schedules_events_again(t *testing.T) {
 			t.Errorf("newest two: got %+v, error %v", list, err)
 		}
 		if list, err = s.Deliveries(ctx, "e", merchant.DeliveryPending, 2, 2); err != nil || len(list) != 1 || list[0].EventID != "evt_before_invoice.created_1" {
-			t.Errorf("below these: got %+v, error %v", list, err)
+			t.Errorf("pending deliveries before position 2: got %+v, error %v", list, err)
 		}
 	})
 }
 
-// A retry makes the pending deliveries due in their order, and does not touch one that is being sent.
+// A retry makes the pending deliveries due in the order of their next attempts, and does not change a delivery that is being sent.
 func TestRetryPending_makes_pending_deliveries_due_in_order(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		e, other := newEndpoint("e", "invoice.created"), newEndpoint("f", "invoice.created")
@@ -332,11 +332,16 @@ func TestRetryPending_makes_pending_deliveries_due_in_order(t *testing.T) {
 			}
 			return n
 		}
-		if first, second, third := retry(2), retry(2), retry(2); first != 2 || second != 1 || third != 0 {
+		first := retry(2)
+		if d, _, err := s.Delivery(t.Context(), "e", claims[2].EventID); err != nil || !d.NextAttemptAt.Equal(noon.Add(3*time.Hour)) {
+			t.Errorf("after a retry of two: got %+v, error %v, want the last delivery at its own time", d, err)
+		}
+		if second, third := retry(2), retry(2); first != 2 || second != 1 || third != 0 {
 			t.Errorf("retried %d, %d and %d deliveries, want 2, 1 and none", first, second, third)
 		}
-		if _, ids := claim(t, s, "e", now, 10); len(ids) != 3 || slices.Contains(ids, claims[3].EventID) {
-			t.Errorf("due after the retry: %q, want all but %s, which is being sent", ids, claims[3].EventID)
+		_, ids := claim(t, s, "e", now, 10)
+		if diff := cmp.Diff([]string{claims[0].EventID, claims[1].EventID, claims[2].EventID}, ids); diff != "" {
+			t.Errorf("due after the retry, without %s, which is being sent (-want +got):\n%s", claims[3].EventID, diff)
 		}
 		if _, err := s.RetryPending(t.Context(), newEndpoint("no"), now, now, 1); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("unknown endpoint: got %v", err)

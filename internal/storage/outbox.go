@@ -73,7 +73,7 @@ func (s *Storage) openMessage(ctx context.Context, q querier, e notify.Entry, du
 	m, err = readMessage(q.QueryRowContext(ctx, "SELECT "+messageColumns+` FROM messages
 		WHERE account_id = $1 AND channel = $2 AND kind = $3 AND due_at = $4`+s.engine.ForUpdate,
 		e.AccountID, string(e.Channel), string(e.Kind), due.UnixMilli()))
-	return m, err == nil && m.Attempts == 0 && m.NextTryAt.Equal(due), err
+	return m, err == nil && m.Attempts == 0 && m.NextAttemptAt.Equal(due), err
 }
 
 // messageColumns are the columns that readMessage reads.
@@ -82,12 +82,12 @@ const messageColumns = "id, account_id, channel, kind, state, items, more, tries
 func readMessage(row scanner) (m notify.Message, err error) {
 	var items string
 	var createdAt int64
-	var firstTryAt, nextTryAt sql.Null[int64]
-	err = row.Scan(&m.ID, &m.AccountID, &m.Channel, &m.Kind, &m.State, &items, &m.More, &m.Attempts, &m.Fault, &createdAt, &firstTryAt, &nextTryAt)
+	var firstAttemptAt, nextAttemptAt sql.Null[int64]
+	err = row.Scan(&m.ID, &m.AccountID, &m.Channel, &m.Kind, &m.State, &items, &m.More, &m.Attempts, &m.Fault, &createdAt, &firstAttemptAt, &nextAttemptAt)
 	if err != nil {
 		return m, err
 	}
-	m.CreatedAt, m.FirstTryAt, m.NextTryAt = utc(createdAt), fromMillis(firstTryAt), fromMillis(nextTryAt)
+	m.CreatedAt, m.FirstAttemptAt, m.NextAttemptAt = utc(createdAt), fromMillis(firstAttemptAt), fromMillis(nextAttemptAt)
 	return m, json.Unmarshal([]byte(items), &m.Items)
 }
 
@@ -164,7 +164,7 @@ func (s *Storage) SaveOutcome(ctx context.Context, c notify.Claim, o notify.Outc
 		return exec(ctx, q, `
 			UPDATE messages SET tries = tries + $2, first_try_at = COALESCE(first_try_at, $3), state = $4, next_try_at = $5, fault = $6
 			WHERE id = $1 AND ($4 = 'sent' OR next_try_at = $7)`,
-			c.ID, attempts, millis(o.At), string(o.State), millis(o.NextTryAt), o.Fault, c.Until.UnixMilli())
+			c.ID, attempts, millis(o.At), string(o.State), millis(o.NextAttemptAt), o.Fault, c.Until.UnixMilli())
 	})
 	if err != nil {
 		return fmt.Errorf("save outcome of %s: %w", c.ID, err)

@@ -235,7 +235,7 @@ func TestChanges_are_recorded(t *testing.T) {
 	})
 }
 
-// Networks and time change invoices without entries.
+// A change of an invoice because of a network or the time has no entry.
 func TestUpdateInvoice_by_the_system_is_not_recorded(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))

@@ -290,7 +290,7 @@ func TestRemovePersonalData_waits(t *testing.T) {
 }
 
 // What is added after a removal is removed again.
-func TestRemovePersonalData_removes_what_was_added_later(t *testing.T) {
+func TestRemovePersonalData_removes_later_additions(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		createPersonal(t, s, "a")
 		createPersonal(t, s, "b")

@@ -170,7 +170,7 @@ func pngHeader(width, height uint32) []byte {
 	return b.Bytes()
 }
 
-func TestNewLogo_refuses(t *testing.T) {
+func TestNewLogo_refuses_unsuitable_pictures(t *testing.T) {
 	t.Parallel()
 	wide := encoded(t, "png", image.NewNRGBA(image.Rect(0, 0, 400, 120)))
 	scans := append(encoded(t, "jpeg", ring(64, white, red)), bytes.Repeat([]byte("\xff\xda"), 100)...)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// steps are the times of the next attempts after the first attempt. Later attempts follow at
+// steps are the times from the first attempt to each later attempt. Attempts after the last step follow at
 // intervals of repeatInterval.
 var steps = []time.Duration{
 	time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, 60 * time.Minute,
@@ -19,8 +19,8 @@ const (
 	// OrderingTime is the time after its first attempt during which a delivery delays later deliveries of
 	// the same invoice.
 	OrderingTime = 20 * time.Minute
-	// jitter is the maximum delay of an attempt as a part of its step, so that deliveries that
-	// failed together are not retried together.
+	// jitter is the maximum random delay of an attempt, as a fraction of the interval since the previous step, so
+	// that deliveries that failed together are not retried together.
 	jitter = 0.1
 )
 

@@ -18,8 +18,8 @@ func Time(t time.Time) string {
 // ErrTime is the fault of a text that is not a time.
 var ErrTime = errors.New("must be a time such as 2026-12-31T23:00:00Z")
 
-// ParseTime parses a time in RFC 3339; an empty text is the zero time. The error is
-// ErrTime.
+// ParseTime parses a time in RFC 3339, and truncates it to milliseconds. An empty text gives the zero time. The
+// error is ErrTime, also for a year before 1970 or after 9999.
 func ParseTime(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -11,7 +11,7 @@ type Account struct {
 	Confirm  string     // address that confirms the sign-in before a passkey is added
 	Password views.Link // begins to set up a password, or changes it
 	Sessions []Session
-	EndAll   string // address that ends all other sessions; empty if there is none
+	EndAll   string // address that ends all other sessions; empty if there is no other session
 	Notify   string // address of the account's notification settings; empty if it gets no notifications
 	Keyboard string // address of the page of the keys
 }
@@ -37,7 +37,7 @@ type Session struct {
 type Button struct {
 	Action  string
 	Text    string
-	Subject string // what the button acts on, for screen readers
+	Subject string // object of the action, for screen readers
 	Hidden  []Hidden
 	Danger  bool
 }

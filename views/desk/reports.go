@@ -11,7 +11,7 @@ type Reports struct {
 	Heading  string // the period; empty if the query is wrong
 	Compared string // the previous period
 	Note     string // what the totals lack, or in which time zone their days begin; may be empty
-	Empty    string // why there are no totals
+	Empty    string // reason why there are no totals
 	Totals   []Total
 	Charts   []Chart
 	Groups   []Groups
@@ -34,7 +34,7 @@ type GroupRow struct {
 	Count  string
 	Share  string
 	Amount string
-	Before string // in the previous period
+	Before string // amount in the previous period
 }
 
 // Export is the form that downloads a file.

@@ -56,7 +56,7 @@ func TestAttention_lists_cases_oldest_first_with_their_action(t *testing.T) {
 }
 
 // The list marks an invoice of which a part is missing for attention exactly as long as it waits for a decision.
-func TestPayments_marks_what_needs_attention(t *testing.T) {
+func TestPayments_marks_invoices_that_need_attention(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -80,7 +80,7 @@ func TestPayments_marks_what_needs_attention(t *testing.T) {
 }
 
 // A short invoice whose addresses are not watched any more allows no new quote.
-func TestAttention_offers_only_what_is_allowed(t *testing.T) {
+func TestAttention_offers_only_allowed_actions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := f.testInvoices

@@ -85,7 +85,7 @@ func TestLinks_are_created_changed_and_removed(t *testing.T) {
 }
 
 // A refused form keeps its values and names the field.
-func TestLinks_refuse(t *testing.T) {
+func TestLinks_refuses_invalid_forms(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

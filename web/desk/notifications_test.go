@@ -60,7 +60,7 @@ func TestNotifications_are_chosen_with_addresses_and_times(t *testing.T) {
 	}
 }
 
-func TestNotifications_keep_what_was_entered(t *testing.T) {
+func TestNotifications_keep_the_entered_values(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()
@@ -117,7 +117,7 @@ func TestNotifications_test_message(t *testing.T) {
 		outcome notify.Outcome
 		want    string
 	}{
-		{notify.Outcome{State: notify.Pending, At: f.clock.Now(), NextTryAt: claims[0].Until, Fault: "connection <refused>"}, "Not sent yet: connection <refused>."},
+		{notify.Outcome{State: notify.Pending, At: f.clock.Now(), NextAttemptAt: claims[0].Until, Fault: "connection <refused>"}, "Not sent yet: connection <refused>."},
 		{notify.Outcome{State: notify.Failed, At: f.clock.Now(), Fault: "550 no"}, "Given up: 550 no."},
 		{notify.Outcome{State: notify.Sent, At: f.clock.Now()}, "Sent. Created"},
 	} {

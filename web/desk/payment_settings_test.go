@@ -275,7 +275,7 @@ func TestPaymentSettings_cost_of_a_tolerance(t *testing.T) {
 }
 
 // The form shows what was waived in the last month.
-func TestPaymentSettings_show_what_was_waived(t *testing.T) {
+func TestPaymentSettings_show_the_waived_amount_of_the_last_month(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.owner()

@@ -119,7 +119,7 @@ func (f *fixture) checkProduct(want merchant.Product) {
 }
 
 // A refused form keeps its values and names the field.
-func TestProducts_refuse(t *testing.T) {
+func TestProducts_refuses_invalid_forms(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

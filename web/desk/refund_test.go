@@ -102,7 +102,7 @@ func TestRefund_to_an_address_that_staff_enters(t *testing.T) {
 	})
 }
 
-func TestRefund_form_names_what_is_wrong(t *testing.T) {
+func TestRefund_form_names_each_fault(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	other := f.testInvoices.sell(shop, "1", "5.00")

@@ -130,7 +130,7 @@ func TestReports_names_sources(t *testing.T) {
 }
 
 // A query that is wrong is answered with the reason at the field, and the values are kept.
-func TestReports_refuses(t *testing.T) {
+func TestReports_refuses_invalid_queries(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -76,7 +76,7 @@ func TestForeignForms_are_refused_without_an_effect(t *testing.T) {
 	for _, token := range []string{"", "wrong", f.as("Tove", account.Manager).formToken()} {
 		b.post("/desk/shop/account/sessions/end", "form", token).want(http.StatusForbidden, "Form refused")
 	}
-	b.header = map[string]string{"Origin": ""} // some browsers send one of the two
+	b.header = map[string]string{"Origin": ""} // some browsers send only Sec-Fetch-Site
 	b.post("/desk/shop/account/sessions/end", "form", form).wantRedirect("/desk/shop/account?done=ended")
 }
 
@@ -103,7 +103,7 @@ func TestStolenSession_changes_no_account(t *testing.T) {
 		stolen.send(path, "role", "owner", "password", "another long password", "id", team[0].ID).want(http.StatusForbidden, "Confirm it’s you")
 	}
 	if guarded < 10 {
-		t.Errorf("%d routes are guarded", guarded)
+		t.Errorf("%d routes need a confirmation, want at least 10", guarded)
 	}
 	stolen.send("/desk/shop/confirm", "confirm-password", "wrong password", "confirm-code", "000000").want(http.StatusUnprocessableEntity, "Name, password or code is wrong.")
 	stolen.send("/desk/shop/confirm/passkey", "offer", "x", "credential", "{}").want(http.StatusUnprocessableEntity, "The page was open for too long")
@@ -203,8 +203,8 @@ func TestCookie_on_localhost(t *testing.T) {
 	}
 }
 
-// No token is in an address, a page of another account or the log.
-func TestSecrets_stay_secret(t *testing.T) {
+// Neither the pages of the desk nor the log contain the token of a link or of a session.
+func TestTokens_are_not_in_pages_and_logs(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	link := f.start()

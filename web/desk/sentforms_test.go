@@ -9,8 +9,8 @@ import (
 	"chequer/internal/account"
 )
 
-// A form that is sent twice creates one object, and both answers are the same: the second click of a double click
-// is the one whose answer a browser shows.
+// A form that is sent twice creates one object, and both answers are the same: after a double click, a browser shows
+// the answer to the second click.
 func TestForms_sent_twice(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -38,7 +38,7 @@ func TestSignIn_returns_to_the_requested_page(t *testing.T) {
 
 // A wrong password, a wrong code and an unknown name have the same answer, and many of them are
 // refused for a time.
-func TestSignIn_refuses_without_saying_what_is_wrong(t *testing.T) {
+func TestSignIn_does_not_name_the_wrong_field(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.ownerByPassword()

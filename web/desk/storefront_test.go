@@ -64,7 +64,7 @@ func TestStorefront_lists_links_behind_ended_ones(t *testing.T) {
 }
 
 // An item that is not in the list and a text that is not one line are refused at their fields.
-func TestStorefront_refuse(t *testing.T) {
+func TestStorefront_refuses_unlisted_items_and_invalid_texts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

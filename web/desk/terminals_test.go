@@ -50,7 +50,7 @@ func TestTerminals_show_their_address_once(t *testing.T) {
 }
 
 // A refused form keeps its values and names the field, and a terminal of another shop is not found.
-func TestTerminals_refuse(t *testing.T) {
+func TestTerminals_refuses_invalid_forms(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.owner()

@@ -86,7 +86,7 @@ func TestWallets_are_added_replaced_and_removed(t *testing.T) {
 	b.get("/desk/shop/wallets/" + first.ID + "/remove").want(http.StatusNotFound)
 	at := "/desk/shop/wallets/" + f.activeWallet().ID + "/remove"
 	b.get(at).want(http.StatusOK, "Remove this wallet?", "New invoices cannot be paid by BTC")
-	b.send(at).wantRedirect("/desk/shop/wallets?done=wallet_removed")
+	b.send(at).wantRedirect("/desk/shop/wallets?done=wallet-removed")
 	b.send(at).want(http.StatusNotFound)
 	if f.activeWallet().ID != "" {
 		t.Error("the wallet was not removed")

@@ -156,8 +156,8 @@ func TestWebhooks_change_only_as_their_state_allows(t *testing.T) {
 	}
 
 	b.get(at+"/remove").want(http.StatusOK, "Remove shop.example/new?").want(http.StatusOK, "Events that wait are given up.")
-	b.send(at + "/remove").wantRedirect("/desk/shop/webhooks?done=unhooked")
-	b.get("/desk/shop/webhooks?done=unhooked").want(http.StatusOK, "The webhook was removed.").want(http.StatusOK, "There is no webhook yet.")
+	b.send(at + "/remove").wantRedirect("/desk/shop/webhooks?done=webhook-removed")
+	b.get("/desk/shop/webhooks?done=webhook-removed").want(http.StatusOK, "The webhook was removed.").want(http.StatusOK, "There is no webhook yet.")
 	b.get(at).want(http.StatusNotFound, "Not found")
 	b.send(at+"/remove").want(http.StatusNotFound, "Not found")
 	want := "endpoint.changed endpoint.changed endpoint.changed endpoint.changed endpoint.changed endpoint.removed"

@@ -15,7 +15,7 @@ func (f Frame) Checkout(link api.CheckoutLink, suffix string, typed Typed, probl
 	}
 	page.Title = f.Text("pay.title", "Shop", page.Shop)
 	f.addLanguageLink(&page.Page)
-	f.allowFrame(&page.Page)
+	f.allowEmbedding(&page.Page)
 	if link.Amount != "" {
 		if strings.HasPrefix(suffix, "/") { // the merchant may change the price of a link with a slug
 			page.Shown = views.ShownPrice{Amount: link.Amount, Currency: link.FiatCurrency}

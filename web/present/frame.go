@@ -17,7 +17,7 @@ type Frame struct {
 	Theme        Theme
 	Multilingual bool   // the reader may choose a language
 	WithAmount   bool   // the page of an invoice shows the QR code with the amount for the method that it opens
-	ShopOrigin   string // origin of the shop of an invoice whose page is in a frame; "" if it is in none, or in one of a listed origin
+	ShopOrigin   string // origin of the invoice's shop, if the page is requested for a frame and EmbedOrigins does not contain it; otherwise empty
 	Modal        bool   // the address of the page of an invoice has ModalView
 	Query        string // query of the page's address, for the link to the choice of languages
 	Now          time.Time
@@ -66,14 +66,14 @@ func (f Frame) addLanguageLink(page *views.Page) {
 	}
 }
 
-// allowFrame marks a page that pages of the listed origins, and of the origin of the shop, may show in a frame.
-func (f Frame) allowFrame(page *views.Page) {
+// allowEmbedding lets pages of EmbedOrigins and ShopOrigin show the page in a frame.
+func (f Frame) allowEmbedding(page *views.Page) {
 	origins := f.EmbedOrigins
 	if f.ShopOrigin != "" {
 		origins = append(slices.Clone(origins), f.ShopOrigin)
 	}
 	if len(origins) > 0 {
-		page.Frame, page.Origins = f.Path(static.Path("frame.js")), strings.Join(origins, " ")
+		page.FrameScript, page.Origins = f.Path(static.Path("frame.js")), strings.Join(origins, " ")
 	}
 }
 
@@ -123,6 +123,6 @@ func (f Frame) Error(heading, text string, action views.Link) views.Error {
 func (f Frame) Languages(list []*locale.Language) views.Languages {
 	page := views.Languages{Page: f.Page(f.Text("page.languages"), "", "store.css"), List: list}
 	f.addLanguageLink(&page.Page)
-	f.allowFrame(&page.Page)
+	f.allowEmbedding(&page.Page)
 	return page
 }

@@ -67,13 +67,13 @@ func (s pageContext) streamAddress(version string) string {
 func (f Frame) paymentFrame(r api.Resource) views.Page {
 	page := f.Page("", r.MerchantName, "pay.css")
 	f.addLanguageLink(&page)
-	f.allowFrame(&page)
+	f.allowEmbedding(&page)
 	script := "pay"
 	if paysOnEVM(r) {
 		script = "wallet"
 	}
-	if page.Frame != "" { // payframed.js and walletframed.js contain frame.js: one script has fewer bytes than two
-		script, page.Frame = script+"framed", ""
+	if page.FrameScript != "" { // payframed.js and walletframed.js contain frame.js: one script has fewer bytes than two
+		script, page.FrameScript = script+"framed", ""
 	}
 	page.Script = f.Path(static.Path(script + ".js"))
 	return page

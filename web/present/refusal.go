@@ -4,15 +4,15 @@ import "chequer/internal/api"
 
 // Refusals maps codes in the address of a page to the keys of the texts with the reason why the service
 // refused an action. A code is the service's error code if the map has it, otherwise RefusedOther or
-// RefusedAway. The address contains no text, so that the author of a link cannot put text on the page.
+// RefusedUnavailable. The address contains no text, so that the author of a link cannot put text on the page.
 type Refusals map[string]string
 
 const (
-	// RefusedOther is the code for an action that does not fit the invoice any more.
+	// RefusedOther is the code for an action that the state of the invoice no longer allows.
 	RefusedOther = "changed"
-	// RefusedAway is the code for a service that cannot answer now, for any reason other than a missing
+	// RefusedUnavailable is the code for a service that cannot answer now, for any reason other than a missing
 	// price.
-	RefusedAway = "unavailable"
+	RefusedUnavailable = "unavailable"
 )
 
 // SimulationRefusals are the reasons why a simulation was refused.
@@ -22,7 +22,7 @@ var SimulationRefusals = Refusals{
 
 // RequoteRefusals are the reasons why a new quote was refused.
 var RequoteRefusals = Refusals{
-	api.CodeNoRate: "requote.no_rate", "too_little_due": "requote.too_little", RefusedAway: "fault.away.text", RefusedOther: "refused.changed",
+	api.CodeNoRate: "requote.no_rate", "too_little_due": "requote.too_little", RefusedUnavailable: "fault.away.text", RefusedOther: "refused.changed",
 }
 
 // Text returns the text for a code; empty for an unknown code.

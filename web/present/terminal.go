@@ -33,7 +33,7 @@ func (f Frame) TerminalPayment(snapshot client.Snapshot, secret, method string) 
 		Payment: f.Payment(snapshot, method, false), Next: views.Link{Text: f.Text("terminal.next"), URL: f.WithLanguage(terminalURL)},
 	}
 	// The page has no link that leads away from the terminal.
-	page.LanguageURL, page.Frame, page.AutoReturn, page.Back, page.Auto = "", "", false, views.Link{}, views.Link{}
+	page.LanguageURL, page.FrameScript, page.AutoReturn, page.Back, page.Auto = "", "", false, views.Link{}, views.Link{}
 	page.Check.URL = terminalURL + "/" + snapshot.Resource.ForeignID + "?m="
 	page.Style, page.Script, page.Scripts = f.sheet("counter.css"), f.Path(static.Path("pay.js")), []string{f.Path(static.Path("pos.js"))}
 	f.installable(&page.Page, secret)

@@ -61,7 +61,7 @@ func TestNewDestination_derives_address_and_script(t *testing.T) {
 	}
 }
 
-func TestNewDestination_refuses(t *testing.T) {
+func TestNewDestination_refuses_invalid_keys_and_indexes(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		params bitcoin.Params

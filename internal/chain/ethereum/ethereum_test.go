@@ -51,7 +51,7 @@ func TestNewDestination_derives_the_same_address_on_every_network(t *testing.T) 
 	}
 }
 
-func TestNewDestination_refuses(t *testing.T) {
+func TestNewDestination_refuses_invalid_keys_and_indexes(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		key   string
@@ -247,7 +247,7 @@ func TestBridged_returns_the_listed_tokens(t *testing.T) {
 	network := ethereum.New(ethereum.Base)
 	network.Bridged()[0].Policy.Depth[0].Confirmations = 99
 	if network.Bridged()[0].Policy.Depth[0].Confirmations == 99 {
-		t.Error("Bridged() gives away the network's own policy")
+		t.Error("Bridged() returns the network's own policy, not a copy")
 	}
 }
 

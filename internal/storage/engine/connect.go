@@ -17,7 +17,7 @@ func Connect(url string) (*sql.DB, Dialect, error) {
 	if err != nil {
 		return nil, d, err
 	}
-	db, _, err := connect(d, source, busyTimeout)
+	db, _, err := connect(d, source, defaultBusyTimeout)
 	return db, d, err
 }
 
@@ -82,7 +82,7 @@ func connect(d Dialect, source string, busyTimeout time.Duration) (*sql.DB, *poo
 // readingPool returns a pool for a database that is only read.
 func readingPool(d Dialect, source string) (*sql.DB, error) {
 	if d == sqliteDialect {
-		return sql.Open(d.driver, sqliteReadDSN(source, busyTimeout))
+		return sql.Open(d.driver, sqliteReadDSN(source, defaultBusyTimeout))
 	}
 	db, _, err := openPostgres(source)
 	return db, err

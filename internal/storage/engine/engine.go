@@ -67,7 +67,7 @@ func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Engine, e
 		return nil, err
 	}
 	if o.BusyTimeout <= 0 {
-		o.BusyTimeout = busyTimeout
+		o.BusyTimeout = defaultBusyTimeout
 	}
 	e := &Engine{Dialect: d, proof: writeProof{ttl: proofTTL}, options: o, log: o.Log}
 	db, pool, err := connect(d, source, o.BusyTimeout)

@@ -93,8 +93,8 @@ func (p *postgres) transaction(ctx context.Context, o sql.TxOptions, w Work) (fi
 }
 
 // retry calls do up to maxAttempts times, while it fails with a transient error that is not final. The
-// wait before each repetition is random, so that callers do not repeat at the same time, up to a limit
-// that doubles.
+// wait before each repetition is random, so that callers do not repeat at the same time. Its maximum
+// doubles with each attempt.
 func (p *postgres) retry(ctx context.Context, do func() (final bool, err error)) error {
 	started := time.Now()
 	for attempt := 1; ; attempt++ {

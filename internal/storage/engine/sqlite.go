@@ -18,8 +18,8 @@ import (
 // minReaders is the smallest number of connections for reading.
 const minReaders = 4
 
-// busyTimeout is the time to wait for a lock of another process if Options.BusyTimeout is zero.
-const busyTimeout = 10 * time.Second
+// defaultBusyTimeout is the time to wait for a lock of another process if Options.BusyTimeout is zero.
+const defaultBusyTimeout = 10 * time.Second
 
 // sqliteDatabase reads on several connections and writes on one.
 type sqliteDatabase struct {
@@ -35,7 +35,7 @@ type sqliteDatabase struct {
 // when this process ends.
 var errMoved = errors.New("the file of the database was deleted or replaced while the server runs: stop the server, then put the file in place")
 
-// newSQLite returns the engine of an open database and its file.
+// newSQLite returns the engine of an open database. path is the database's file.
 func newSQLite(ctx context.Context, db *sql.DB, path string, o Options) (*sqliteDatabase, error) {
 	file, err := os.Stat(path)
 	if err != nil {

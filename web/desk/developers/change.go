@@ -26,7 +26,8 @@ const (
 	remove = "remove"
 )
 
-// askToChange shows the form of a change, or its consequences. Other changes have no page.
+// askToChange shows the form of edit, or the consequences of rotate, finish or remove. For other changes it returns
+// echo.ErrNotFound.
 func (v *page) askToChange() error {
 	e, err := v.ownWebhook()
 	if err != nil {
@@ -73,35 +74,35 @@ func (v *page) change() error {
 	if err != nil {
 		return err
 	}
-	ctx, at := v.Request().Context(), v.Below(webhooksPath+"/"+e.ID)
+	ctx, address := v.Request().Context(), v.Below(webhooksPath+"/"+e.ID)
 	switch v.Param("change") {
 	case edit:
 		return v.editWebhook(e)
 	case pause:
 		_, err = v.Endpoints.SetPaused(ctx, v.Shop.ID, e.ID, true)
-		return v.answerChange(err, at, "paused")
+		return v.answerChange(err, address, "paused")
 	case resume:
 		_, err = v.Endpoints.SetPaused(ctx, v.Shop.ID, e.ID, false)
-		return v.answerChange(err, at, "resumed")
+		return v.answerChange(err, address, "resumed")
 	case test:
 		eventID, err := v.Endpoints.Test(ctx, v.Shop.ID, e.ID)
-		return v.answerChange(err, at+"/deliveries/"+eventID, "tested")
+		return v.answerChange(err, address+"/deliveries/"+eventID, "tested")
 	case retry:
 		n, err := v.Endpoints.Retry(ctx, e)
-		return v.answerChange(err, at+"?count="+strconv.Itoa(n), "retried")
+		return v.answerChange(err, address+"?count="+strconv.Itoa(n), "retried")
 	case rotate:
 		return v.rotateWebhook(e)
 	case finish:
 		_, err = v.Endpoints.Finish(ctx, v.Shop.ID, e.ID)
-		return v.answerChange(err, at, "finished")
+		return v.answerChange(err, address, "finished")
 	case remove:
-		return v.answerChange(v.Endpoints.Remove(ctx, v.Shop.ID, e.ID), v.Below(webhooksPath), "unhooked")
+		return v.answerChange(v.Endpoints.Remove(ctx, v.Shop.ID, e.ID), v.Below(webhooksPath), "webhook-removed")
 	}
 	return echo.ErrNotFound
 }
 
-// answerChange answers a change of the endpoint in the path, which returned err. After a success it redirects to an
-// address, whose page shows the result.
+// answerChange answers the request for a change of the endpoint in the path; err is the result of the change. For
+// ErrState it shows the endpoint with status 409. Without an error it redirects to address, whose page shows result.
 func (v *page) answerChange(err error, address, result string) error {
 	if errors.Is(err, merchant.ErrState) {
 		e, err := v.ownWebhook()
@@ -145,9 +146,9 @@ func (v *page) showEdit(status int, e merchant.Endpoint, form webhookForm, probl
 	if err != nil {
 		return err
 	}
-	at := v.Below(webhooksPath + "/" + e.ID)
+	address := v.Below(webhooksPath + "/" + e.ID)
 	page := desk.WebhookEdit{
-		Frame: f, Back: views.Link{Text: e.Name(), URL: at}, Action: at + "/" + edit, Version: e.Revision(), URL: v.urlField(form, problem), Events: v.eventChecks(form, problem),
+		Frame: f, Back: views.Link{Text: e.Name(), URL: address}, Action: address + "/" + edit, Version: e.Revision(), URL: v.urlField(form, problem), Events: v.eventChecks(form, problem),
 	}
 	if isShownInForm(problem) { // a change by another account since the form was loaded must still be noticed
 		page.Version = v.FormValue("version")

@@ -26,9 +26,9 @@ func (v *page) delivery() error {
 	if err != nil {
 		return err
 	}
-	at := v.Below(webhooksPath + "/" + e.ID)
+	address := v.Below(webhooksPath + "/" + e.ID)
 	page := desk.DeliveryDetail{
-		Frame: f, Back: views.Link{Text: e.Name(), URL: at}, Delivery: v.Delivery(d, at+"/deliveries/"+url.PathEscape(d.EventID)), EventID: d.EventID,
+		Frame: f, Back: views.Link{Text: e.Name(), URL: address}, Delivery: v.Delivery(d, address+"/deliveries/"+url.PathEscape(d.EventID)), EventID: d.EventID,
 	}
 	if d.InvoiceID != "" {
 		page.Invoice = views.Link{Text: views.Reference(d.InvoiceID), URL: v.Below("/payments/" + url.PathEscape(d.InvoiceID))}

@@ -81,13 +81,13 @@ func (v *page) eventsText(e merchant.Endpoint) string {
 
 // webhookButtons returns the buttons of the changes that need no page with consequences, because they can be undone.
 func (v *page) webhookButtons(e merchant.Endpoint, h merchant.EndpointHealth) []desk.Button {
-	at := v.Below(webhooksPath + "/" + e.ID + "/")
+	address := v.Below(webhooksPath + "/" + e.ID + "/")
 	if e.Paused {
-		return []desk.Button{{Action: at + resume, Text: v.Text("desk.webhook.resume")}}
+		return []desk.Button{{Action: address + resume, Text: v.Text("desk.webhook.resume")}}
 	}
-	buttons := []desk.Button{{Action: at + test, Text: v.Text("desk.webhook.test")}, {Action: at + pause, Text: v.Text("desk.webhook.pause")}}
+	buttons := []desk.Button{{Action: address + test, Text: v.Text("desk.webhook.test")}, {Action: address + pause, Text: v.Text("desk.webhook.pause")}}
 	if h.Waiting > 0 {
-		buttons = append(buttons, desk.Button{Action: at + retry, Text: v.Text("desk.webhook.retry")})
+		buttons = append(buttons, desk.Button{Action: address + retry, Text: v.Text("desk.webhook.retry")})
 	}
 	return buttons
 }
@@ -95,17 +95,17 @@ func (v *page) webhookButtons(e merchant.Endpoint, h merchant.EndpointHealth) []
 // webhookLinks returns the links to the forms, and to the pages with the consequences of a change. The endpoint of a
 // shop plug-in can only be removed: the plug-in changes it.
 func (v *page) webhookLinks(e merchant.Endpoint) (links []views.Link) {
-	at := v.Below(webhooksPath + "/" + e.ID + "/")
+	address := v.Below(webhooksPath + "/" + e.ID + "/")
 	if !e.Plugin {
-		links = append(links, views.Link{Text: v.Text("desk.webhook.edit"), URL: at + edit})
+		links = append(links, views.Link{Text: v.Text("desk.webhook.edit"), URL: address + edit})
 	}
 	switch {
 	case e.Rotating():
-		links = append(links, views.Link{Text: v.Text("desk.webhook.finish.ask"), URL: at + finish})
+		links = append(links, views.Link{Text: v.Text("desk.webhook.finish.ask"), URL: address + finish})
 	case !e.Plugin:
-		links = append(links, views.Link{Text: v.Text("desk.webhook.rotate.ask"), URL: at + rotate})
+		links = append(links, views.Link{Text: v.Text("desk.webhook.rotate.ask"), URL: address + rotate})
 	}
-	return append(links, views.Link{Text: v.Text("desk.webhook.remove.ask"), URL: at + remove})
+	return append(links, views.Link{Text: v.Text("desk.webhook.remove.ask"), URL: address + remove})
 }
 
 // deliveryStates are the states by which the list of deliveries is filtered.
@@ -121,14 +121,14 @@ var deliveryStates = []struct {
 
 // addDeliveries adds one page of the endpoint's deliveries, newest first, in the state that the query selects.
 func (v *page) addDeliveries(page *desk.Webhook, e merchant.Endpoint) error {
-	at, chosen := v.Below(webhooksPath+"/"+e.ID), merchant.DeliveryState("")
+	address, chosen := v.Below(webhooksPath+"/"+e.ID), merchant.DeliveryState("")
 	for _, s := range deliveryStates {
 		if s.state == merchant.DeliveryState(v.QueryParam("state")) {
 			chosen = s.state
 		}
 	}
 	for _, s := range deliveryStates {
-		link := desk.StateLink{Text: v.Text(s.text), Shape: s.shape, URL: at, Current: s.state == chosen}
+		link := desk.StateLink{Text: v.Text(s.text), Shape: s.shape, URL: address, Current: s.state == chosen}
 		if s.state != "" {
 			link.URL += "?state=" + string(s.state)
 		}
@@ -148,10 +148,10 @@ func (v *page) addDeliveries(page *desk.Webhook, e merchant.Endpoint) error {
 		if chosen != "" {
 			q.Set("state", string(chosen))
 		}
-		page.Older = at + "?" + q.Encode()
+		page.Older = address + "?" + q.Encode()
 	}
 	for _, d := range all {
-		page.Deliveries = append(page.Deliveries, v.Delivery(d, at+"/deliveries/"+url.PathEscape(d.EventID)))
+		page.Deliveries = append(page.Deliveries, v.Delivery(d, address+"/deliveries/"+url.PathEscape(d.EventID)))
 	}
 	return nil
 }

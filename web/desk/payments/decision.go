@@ -55,7 +55,7 @@ func (v *page) allows(inv *invoice.Invoice, e *invoice.Evaluation, decision stri
 // refundDecisionLinks returns the links to the refunds of an invoice, and to the decisions that make a refund unnecessary
 // or postpone it.
 func (v *page) refundDecisionLinks(inv *invoice.Invoice, e *invoice.Evaluation) (links []desk.DecisionLink) {
-	at := v.Below("/payments/" + inv.ID + "/")
+	address := v.Below("/payments/" + inv.ID + "/")
 	open := slices.ContainsFunc(inv.Refunds, invoice.Refund.Pending)
 	refundable := slices.ContainsFunc(e.Balances(), e.MayRefund)
 	switch {
@@ -65,16 +65,16 @@ func (v *page) refundDecisionLinks(inv *invoice.Invoice, e *invoice.Evaluation) 
 		links = append(links, desk.DecisionLink{Name: v.Text("desk.refund"), Text: v.Text("desk.refund.short"), URL: v.Below(refundPath(inv.ID)), Button: v.Text("desk.refund.prepare")})
 	}
 	if v.allows(inv, e, keep) {
-		links = append(links, desk.DecisionLink{Name: v.Text("desk.keep"), Text: v.Text("desk.keep.short"), URL: at + keep, Button: v.Text("desk.keep.ask")})
+		links = append(links, desk.DecisionLink{Name: v.Text("desk.keep"), Text: v.Text("desk.keep.short"), URL: address + keep, Button: v.Text("desk.keep.ask")})
 	}
 	if v.allows(inv, e, decline) {
-		links = append(links, desk.DecisionLink{Name: v.Text("desk.decline"), Text: v.Text("desk.decline.short"), URL: at + decline, Button: v.Text("desk.decline.ask")})
+		links = append(links, desk.DecisionLink{Name: v.Text("desk.decline"), Text: v.Text("desk.decline.short"), URL: address + decline, Button: v.Text("desk.decline.ask")})
 	}
 	if v.allows(inv, e, release) {
-		links = append(links, desk.DecisionLink{Name: v.Text("desk.release"), Text: v.Text("desk.release.short"), URL: at + release, Button: v.Text("desk.release.ask")})
+		links = append(links, desk.DecisionLink{Name: v.Text("desk.release"), Text: v.Text("desk.release.short"), URL: address + release, Button: v.Text("desk.release.ask")})
 	}
 	if v.allows(inv, e, snooze) {
-		links = append(links, desk.DecisionLink{Name: v.Text("desk.snooze"), Text: v.Text("desk.snooze.short"), URL: at + snooze, Button: v.Text("desk.snooze.ask")})
+		links = append(links, desk.DecisionLink{Name: v.Text("desk.snooze"), Text: v.Text("desk.snooze.short"), URL: address + snooze, Button: v.Text("desk.snooze.ask")})
 	}
 	return links
 }
@@ -82,20 +82,20 @@ func (v *page) refundDecisionLinks(inv *invoice.Invoice, e *invoice.Evaluation) 
 // decisionLinks returns the links to the decisions that the page of an invoice offers. An acceptance is
 // offered only if it changes what the invoice is worth.
 func (v *page) decisionLinks(inv *invoice.Invoice, d invoice.Decisions) []desk.DecisionLink {
-	at := v.Below("/payments/" + inv.ID + "/")
+	address := v.Below("/payments/" + inv.ID + "/")
 	var links []desk.DecisionLink
 	if d.Accept && (inv.NeedsDecision() || inv.State.Has(invoice.Underpaid)) {
 		links = append(links, desk.DecisionLink{
-			Name: v.Text("desk.accept"), Text: v.Text("desk.accept.short"), URL: at + accept, Button: v.Text("desk.accept.ask"), Default: inv.NeedsDecision() && !d.HighRisk,
+			Name: v.Text("desk.accept"), Text: v.Text("desk.accept.short"), URL: address + accept, Button: v.Text("desk.accept.ask"), Default: inv.NeedsDecision() && !d.HighRisk,
 		})
 	}
 	if d.Requote {
 		links = append(links, desk.DecisionLink{
-			Name: v.Text("desk.requote"), Text: v.Text("desk.requote.short"), URL: at + requote, Button: v.Text("desk.requote.ask", "Amount", v.Fiat(inv.State.Due)),
+			Name: v.Text("desk.requote"), Text: v.Text("desk.requote.short"), URL: address + requote, Button: v.Text("desk.requote.ask", "Amount", v.Fiat(inv.State.Due)),
 		})
 	}
 	if d.Cancel {
-		links = append(links, desk.DecisionLink{Name: v.Text("desk.cancel.button"), Text: v.Text("desk.cancel.short"), URL: at + cancel, Button: v.Text("desk.cancel.ask")})
+		links = append(links, desk.DecisionLink{Name: v.Text("desk.cancel.button"), Text: v.Text("desk.cancel.short"), URL: address + cancel, Button: v.Text("desk.cancel.ask")})
 	}
 	return links
 }

@@ -68,7 +68,7 @@ func (v *page) ownFacts(inv *invoice.Invoice, t merchant.Terminal) []desk.Fact {
 	received, _ := v.Invoices.Evaluation(inv).ReportedPayments()
 	for _, p := range received {
 		if isCounted(p) || p.State == invoice.PaymentLate {
-			all = append(all, desk.Fact{Name: v.Text("desk.amounts.received"), Value: v.coins(p.Transfer) + " · " + v.transferState(p.State).Text})
+			all = append(all, desk.Fact{Name: v.Text("desk.amounts.received"), Value: v.coins(p.Transfer) + " · " + v.paymentState(p.State).Text})
 		}
 	}
 	if !inv.FirstPaidAt.IsZero() {

@@ -103,7 +103,7 @@ func (v *page) coins(t invoice.Transfer) string {
 
 // transfer returns a payment of an invoice.
 func (v *page) transfer(inv *invoice.Invoice, p invoice.Payment, explorers merchant.Explorers) desk.Transfer {
-	t := desk.Transfer{Amount: v.coins(p.Transfer), State: v.transferState(p.State), Tx: views.AddressGroups(p.Tx)}
+	t := desk.Transfer{Amount: v.coins(p.Transfer), State: v.paymentState(p.State), Tx: views.AddressGroups(p.Tx)}
 	if p.State == invoice.PaymentConfirmed && p.Block == nil {
 		t.State.Text = v.Text("desk.transfer.instant")
 	}

@@ -172,10 +172,10 @@ func (v *page) unit(network chain.ID, asset string) string {
 
 // openRefund returns a refund that was not sent yet.
 func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice.Refund, fault refundFault) (desk.OpenRefund, error) {
-	at := v.Below(refundPath(inv.ID) + "/" + r.ID + "/")
+	address := v.Below(refundPath(inv.ID) + "/" + r.ID + "/")
 	o := desk.OpenRefund{
 		ID: r.ID, Heading: v.Text("desk.refund.pay"), State: v.refundState(r), Amount: r.Amount.String(), Unit: v.unit(r.Network, r.Asset), CopyAmount: v.CopyButton("amount-" + r.ID),
-		Version: strconv.FormatInt(inv.Version, 10), Cancel: views.Link{Text: v.Text("desk.refund.cancel"), URL: at + cancelRefund},
+		Version: strconv.FormatInt(inv.Version, 10), Cancel: views.Link{Text: v.Text("desk.refund.cancel"), URL: address + cancelRefund},
 	}
 	if !r.Rate.IsZero() {
 		o.Value = v.Text("desk.refund.worth", "Value", v.Fiat(r.Value), "Rate", v.Words.Fiat(r.Rate.Price(), r.Rate.Fiat().Code), "Unit", o.Unit)
@@ -187,7 +187,7 @@ func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice
 	}
 	a, known := v.Invoices.KnownAsset(r.Network, r.Asset)
 	o.To, o.Address, o.CopyAddress = v.Text("desk.refund.to", "Network", cmp.Or(a.NetworkName, string(r.Network)), "Actor", v.addressGiver(inv, r)), views.AddressGroups(r.Address), v.CopyButton("address-"+r.ID)
-	o.Sent = desk.RefundTx{Action: at + sendRefund, Button: v.Text("desk.refund.send"), Field: v.txField(r, fault)}
+	o.Sent = desk.RefundTx{Action: address + sendRefund, Button: v.Text("desk.refund.send"), Field: v.txField(r, fault)}
 	b, _ := e.Balance(r.Asset)
 	switch {
 	case !b.Excess().IsZero():
@@ -195,7 +195,7 @@ func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice
 		return o, nil
 	case r.Stale(v.Now().Add(inv.Clock)):
 		o.Warning = desk.Result{Shape: "warn", Text: v.Text("desk.refund.stale", "Time", v.Clock(r.HeldUntil))}
-		o.Renew = views.Link{Text: v.Text("desk.refund.renew", "Value", v.Fiat(r.Value)), URL: at + renewRefund}
+		o.Renew = views.Link{Text: v.Text("desk.refund.renew", "Value", v.Fiat(r.Value)), URL: address + renewRefund}
 		return o, nil
 	}
 	o.Checks = v.refundChecks(inv, r)

@@ -36,7 +36,7 @@ func (v *page) timeline(inv *invoice.Invoice, payments []invoice.Payment) []desk
 		}
 	}
 	for _, p := range payments {
-		state := v.transferState(p.State)
+		state := v.paymentState(p.State)
 		add(p.FirstSeen, seenShape(p), v.Text("desk.step.seen"), v.Text("desk.step.seen.text", "Amount", v.coins(p.Transfer), "State", state.Text))
 		if p.State == invoice.PaymentConfirmed {
 			add(p.ConfirmedAt, "ok", v.Text("desk.step.block"), v.coins(p.Transfer))
@@ -82,5 +82,5 @@ func seenShape(p invoice.Payment) string {
 	if isCounted(p) {
 		return "wait"
 	}
-	return transferStates[p.State].shape
+	return paymentStates[p.State].shape
 }

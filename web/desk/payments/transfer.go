@@ -5,8 +5,8 @@ import (
 	"chequer/views/desk"
 )
 
-// transferStates are the keys of the texts, and the symbols, of the states of a payment.
-var transferStates = map[invoice.PaymentState]struct{ text, shape string }{
+// paymentStates maps the state of a payment to the key of its text and to its shape.
+var paymentStates = map[invoice.PaymentState]struct{ text, shape string }{
 	invoice.PaymentSeen:       {"desk.transfer.seen", "wait"},
 	invoice.PaymentConfirmed:  {"desk.transfer.confirmed", "ok"},
 	invoice.PaymentLate:       {"desk.state.late", "warn"},
@@ -17,9 +17,9 @@ var transferStates = map[invoice.PaymentState]struct{ text, shape string }{
 	invoice.PaymentWrongAsset: {"desk.state.wrong", "warn"},
 }
 
-// transferState returns the state of a payment as pages show it.
-func (v *page) transferState(s invoice.PaymentState) desk.State {
-	state, known := transferStates[s]
+// paymentState returns the state of a payment as pages show it.
+func (v *page) paymentState(s invoice.PaymentState) desk.State {
+	state, known := paymentStates[s]
 	if !known {
 		return desk.State{Text: string(s), Shape: "off"}
 	}

@@ -191,14 +191,14 @@ func (v *page) editLink(status int, typed map[string]string, problem error) erro
 	if err != nil {
 		return err
 	}
-	at := v.Below(linksPath + "/" + l.Slug)
+	address := v.Below(linksPath + "/" + l.Slug)
 	view := desk.SellForm{
 		Frame: frame, Back: views.Link{Text: v.Text("desk.links"), URL: v.BelowIn(linksPath, l.Mode == merchant.Test)}, Heading: name, State: v.linkState(l), Problem: f.problemText(),
-		Action: at + "/edit", Version: v.seenRevision(l.Revision(), typed != nil && isShownInForm(problem)), Hidden: v.hiddenZone(), Inputs: f.linkInputs(),
+		Action: address + "/edit", Version: v.seenRevision(l.Revision(), typed != nil && isShownInForm(problem)), Hidden: v.hiddenZone(), Inputs: f.linkInputs(),
 		Methods: f.methodChoice(l.Mode, v.MethodCodes(l.Mode, l.Methods)), Button: v.Text("desk.save"),
 		Sales:  v.salesLink(invoice.FromLink, l.Slug, l.Mode),
 		Build:  v.builderLink("pay/"+l.Slug, l.Mode),
-		Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: at + "/remove"},
+		Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: address + "/remove"},
 	}
 	if view.Facts, err = v.linkFacts(l); err != nil {
 		return err

@@ -163,14 +163,14 @@ func (v *page) showLinkRemoval(status int, l merchant.Link, problem string) erro
 	if err != nil {
 		return err
 	}
-	at := v.Below(linksPath + "/" + l.Slug)
+	address := v.Below(linksPath + "/" + l.Slug)
 	return v.Show(status, desk.DecisionPage(desk.Decision{
-		Frame: f, Back: views.Link{Text: name, URL: at + "/edit"}, Heading: heading, Problem: problem,
+		Frame: f, Back: views.Link{Text: name, URL: address + "/edit"}, Heading: heading, Problem: problem,
 		Results: []desk.Result{
 			{Shape: "warn", Text: v.Text("desk.link.remove.page")}, {Shape: "ok", Text: v.Text("desk.sell.invoices")},
 			{Shape: "ok", Text: v.Text("desk.sell.slug", "Slug", l.Slug)}, {Shape: "ok", Text: v.Text("desk.link.remove.undo")},
 		},
-		Action: at + "/remove", Hidden: []desk.Hidden{{Name: "version", Value: l.Revision()}}, Button: v.Text("desk.link.remove"),
+		Action: address + "/remove", Hidden: []desk.Hidden{{Name: "version", Value: l.Revision()}}, Button: v.Text("desk.link.remove"),
 	}))
 }
 

@@ -130,17 +130,17 @@ func (v *page) editProduct(status int, typed map[string]string, problem error) e
 	if err != nil {
 		return err
 	}
-	at := v.Below(productsPath + "/" + p.Slug)
+	address := v.Below(productsPath + "/" + p.Slug)
 	view := desk.SellForm{
 		Frame: frame, Back: views.Link{Text: v.Text("desk.products"), URL: v.BelowIn(productsPath, p.Mode == merchant.Test)}, Heading: p.Name, State: v.productState(p), Problem: f.problemText(),
-		Action: at + "/edit", Version: v.seenRevision(p.Revision(), typed != nil && isShownInForm(problem)), Inputs: append([][]desk.Input{{f.field("name", v.Text("desk.name"), "")}}, f.productInputs()...),
+		Action: address + "/edit", Version: v.seenRevision(p.Revision(), typed != nil && isShownInForm(problem)), Inputs: append([][]desk.Input{{f.field("name", v.Text("desk.name"), "")}}, f.productInputs()...),
 		Methods: f.methodChoice(p.Mode, v.MethodCodes(p.Mode, p.Methods)), Button: v.Text("desk.save"),
 		Sales: v.salesLink(invoice.FromProduct, p.Slug, p.Mode),
-		Facts: []desk.Fact{{Name: v.Text("desk.fact.created"), Value: v.Clock(p.CreatedAt)}}, Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: at + "/remove"},
-		Toggle: desk.Button{Action: at + "/show", Text: v.Text("desk.product.show"), Hidden: []desk.Hidden{{Name: "version", Value: p.Revision()}}},
+		Facts: []desk.Fact{{Name: v.Text("desk.fact.created"), Value: v.Clock(p.CreatedAt)}}, Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: address + "/remove"},
+		Toggle: desk.Button{Action: address + "/show", Text: v.Text("desk.product.show"), Hidden: []desk.Hidden{{Name: "version", Value: p.Revision()}}},
 	}
 	if p.Active {
-		view.Toggle.Action, view.Toggle.Text = at+"/hide", v.Text("desk.product.hide")
+		view.Toggle.Action, view.Toggle.Text = address+"/hide", v.Text("desk.product.hide")
 	}
 	page := v.storefrontAddress("/shop/" + p.Slug)
 	if v.Products.Sells(p) {

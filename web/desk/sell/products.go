@@ -99,15 +99,15 @@ func (v *page) showRemoval(status int, p merchant.Product, problem string) error
 	if err != nil {
 		return err
 	}
-	at := v.Below(productsPath + "/" + p.Slug)
+	address := v.Below(productsPath + "/" + p.Slug)
 	results := []desk.Result{{Shape: "warn", Text: v.Text("desk.product.remove.page")}, {Shape: "ok", Text: v.Text("desk.sell.invoices")}, {Shape: "ok", Text: v.Text("desk.sell.slug", "Slug", p.Slug)}}
 	if p.Active {
 		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.product.remove.hide")})
 	}
 	results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.cancel.final")})
 	return v.Show(status, desk.DecisionPage(desk.Decision{
-		Frame: f, Back: views.Link{Text: p.Name, URL: at + "/edit"}, Heading: heading, Problem: problem,
-		Results: results, Action: at + "/remove", Hidden: []desk.Hidden{{Name: "version", Value: p.Revision()}}, Button: v.Text("desk.product.remove"),
+		Frame: f, Back: views.Link{Text: p.Name, URL: address + "/edit"}, Heading: heading, Problem: problem,
+		Results: results, Action: address + "/remove", Hidden: []desk.Hidden{{Name: "version", Value: p.Revision()}}, Button: v.Text("desk.product.remove"),
 	}))
 }
 

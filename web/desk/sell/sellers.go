@@ -13,7 +13,7 @@ import (
 // sellersPath is the path of the sellers of a terminal, below the terminal.
 const sellersPath = "/sellers"
 
-// sellers lists the sellers of the shop with those that use the terminal in the path.
+// sellers lists the sellers of the shop, and shows which of them use the terminal in the path.
 func (v *page) sellers() error {
 	t, err := v.ownTerminal()
 	if err != nil {
@@ -81,8 +81,8 @@ func (v *page) setSeller() error {
 	return v.Done(v.Below(terminalsPath+"/"+t.ID+sellersPath), result)
 }
 
-// countOf returns the number of accounts that use a terminal.
-func countOf(assignments []merchant.Assignment, terminalID string) (n int) {
+// countAssigned returns the number of accounts that use a terminal.
+func countAssigned(assignments []merchant.Assignment, terminalID string) (n int) {
 	for _, a := range assignments {
 		if a.TerminalID == terminalID {
 			n++

@@ -11,7 +11,7 @@ import (
 	"chequer/web/desk/visit"
 )
 
-// maxItems is the number of checkout links that the list of the builder shows, newest first.
+// maxItems is the largest number of checkout links in the list of the builder, which shows the newest first.
 const maxItems = 200
 
 // maxButton is the largest length of the text of a button, in characters.
@@ -116,6 +116,7 @@ func (v *page) currentLinks(mode merchant.Mode) ([]merchant.Link, error) {
 	return append(newest[:min(len(newest), maxItems-1)], l), nil
 }
 
+// linkItem returns the item of a link.
 func (v *page) linkItem(l merchant.Link) item {
 	i := item{path: "pay/" + l.Slug, name: "/pay/" + l.Slug + ", " + v.linkAmount(l), button: v.Text("desk.build.pay")}
 	if l.Amount != "" {

@@ -42,7 +42,7 @@ func (v *page) terminals() error {
 	}
 	for _, t := range all {
 		text := v.terminalText(t, sold[t.ID])
-		if n := countOf(assignments, t.ID); n > 0 {
+		if n := countAssigned(assignments, t.ID); n > 0 {
 			text += " · " + v.Words.Count("desk.terminal.sellers", n)
 		}
 		list.Rows = append(list.Rows, desk.TerminalRow{

@@ -177,7 +177,7 @@ func (v *page) sentMessages() (all []desk.Finding, err error) {
 			About: v.Text("desk.notifications.message", "Kind", v.Text(kindNames[m.Kind].name), "Channel", v.Text(channelsInSentence[m.Channel])),
 			Shape: "wait",
 		}
-		created, next := v.Clock(m.CreatedAt), v.Clock(m.NextTryAt)
+		created, next := v.Clock(m.CreatedAt), v.Clock(m.NextAttemptAt)
 		switch {
 		case m.State == notify.Sent:
 			row.Shape, row.Text = "ok", v.Text("desk.notifications.sent", "Time", created)

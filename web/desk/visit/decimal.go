@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// decimalComma matches a number with a decimal comma that is no thousands separator: it has one or two digits after it, or
-// follows a zero.
+// decimalComma matches a number whose comma cannot separate thousands: one or two digits follow the comma, or the part
+// before it is 0.
 var decimalComma = regexp.MustCompile(`^([0-9]+,[0-9]{1,2}|0,[0-9]+)$`)
 
-// DecimalPoint returns a typed number with a decimal point if it has a decimal comma. Another text, such as 1,500, whose comma
-// may separate thousands, is returned as it is.
+// DecimalPoint returns a typed number with a decimal point if it has a decimal comma. It returns any other text unchanged,
+// such as 1,500, whose comma may separate thousands.
 func DecimalPoint(text string) string {
 	if decimalComma.MatchString(text) {
 		return strings.Replace(text, ",", ".", 1)

@@ -258,5 +258,5 @@ func (v *page) removeWallet() error {
 		return err
 	}
 	v.Log.Warn("wallet removed", "merchant", v.Shop.ID, "asset", w.Asset, "wallet", w.ID)
-	return v.Done(v.Below(place), "wallet_removed")
+	return v.Done(v.Below(place), "wallet-removed")
 }

@@ -43,8 +43,8 @@ func (e *entry) memory() int {
 	return size + perInput*len(e.tx.Spends)
 }
 
-// charge adds destinations to the destinations of an entry, and to those of the entries that spend
-// the same outputs.
+// charge adds destinations to those of an entry, and to those of the entries that spend the same
+// outputs. It adds the destinations of these entries to the entry too.
 func (r *relevantTxs) charge(e *entry, destinations []uint64) {
 	r.addToDestinations(e, destinations)
 	for _, o := range e.claimed {
@@ -55,6 +55,7 @@ func (r *relevantTxs) charge(e *entry, destinations []uint64) {
 	}
 }
 
+// addToDestinations adds an entry to the usage of destinations, once to each.
 func (r *relevantTxs) addToDestinations(e *entry, destinations []uint64) {
 	for _, d := range destinations {
 		if slices.Contains(e.destinations, d) {

@@ -39,6 +39,7 @@ func TestDoubleSpend_deep_in_the_chain_is_final(t *testing.T) {
 	}
 }
 
+// scan repeats a scan until it succeeds, for at most a minute.
 func scan(t *testing.T, h *harness, from chain.Cursor, watch chaintest.Watch) chain.Snapshot {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)

@@ -23,6 +23,7 @@ func p2wpkhScripts(first, count int) (raw [][]byte, hexed []string) {
 	return raw, hexed
 }
 
+// filter returns the filter of a block with scripts.
 func filter(t testing.TB, block *chainhash.Hash, scripts [][]byte) *gcs.Filter {
 	t.Helper()
 	f, err := gcs.BuildGCSFilter(builder.DefaultP, builder.DefaultM, builder.DeriveKey(block), scripts)

@@ -84,7 +84,7 @@ func (p *pool) matchAgain() {
 	p.limitRelevant()
 }
 
-// seen returns when enough groups had announced a transaction.
+// seen returns the time at which enough groups had announced a transaction, or the zero time.
 func (p *pool) seen(id string) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -331,7 +331,7 @@ func TestNode_returns_ErrNoBlock(t *testing.T) {
 	}
 }
 
-func TestNew_refuses(t *testing.T) {
+func TestNew_refuses_invalid_URLs(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"", "127.0.0.1:8332", "ftp://127.0.0.1", "http://", "http://%zz"} {
 		if n, err := node.New(node.Config{URL: url, Setting: "CHEQUER_BITCOIN_NODE"}); err == nil || n != nil {

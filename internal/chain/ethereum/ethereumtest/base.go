@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// BaseNode starts a fake node of Base and returns its URL. Every eth_call and every balance answers decimals.
+// BaseNode starts a fake node of Base and returns its URL. It answers each eth_call and each eth_getBalance with decimals.
 func BaseNode(t testing.TB, decimals int) (url string) {
 	t.Helper()
 	block := map[string]any{

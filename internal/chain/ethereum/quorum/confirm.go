@@ -13,9 +13,9 @@ import (
 // verdict is the sets of operators that confirm and that deny one log.
 type verdict struct{ yes, no uint64 }
 
-// Confirm implements ethereum.Source. Each endpoint that has not shown a log is asked for the
-// receipt of its transaction. A log is confirmed if enough operators have it in the same block,
-// and denied if enough operators have the block without the log.
+// Confirm implements ethereum.Source. Each endpoint whose operator has not shown a log is asked for
+// the receipt of the log's transaction. A log is confirmed if enough operators have it in the same
+// block, and denied if enough operators have the block without the log.
 func (q *Quorum) Confirm(ctx context.Context, logs []ethereum.Log) ([]ethereum.Log, error) {
 	verdicts := make([]verdict, len(logs))
 	for i, l := range logs {
@@ -50,18 +50,21 @@ func (q *Quorum) Confirm(ctx context.Context, logs []ethereum.Log) ([]ethereum.L
 }
 
 // evaluate returns the confirmed logs. It returns an error if a log is neither confirmed nor
-// denied, or both.
+// denied, or both. A log without Operators was confirmed by an earlier process: it counts as
+// denied only if no operator confirms it.
 func (q *Quorum) evaluate(logs []ethereum.Log, verdicts []verdict) ([]ethereum.Log, error) {
 	var confirmed []ethereum.Log
 	for i, l := range logs {
 		yes, no := q.isEnough(verdicts[i].yes), q.isEnough(verdicts[i].no)
 		recorded := l.Operators == 0
 		switch {
-		case recorded && no && verdicts[i].yes != 0, recorded && !no && !yes:
-			return nil, fmt.Errorf("transfer %s in block %d is recorded, and the endpoints neither confirm nor refute it", l.Tx, l.Height)
-		case yes && !no:
+		case yes && no:
+			return nil, fmt.Errorf("endpoints disagree about transfer %s in block %d", l.Tx, l.Height)
+		case yes:
 			confirmed = append(confirmed, l)
-		case no && !yes:
+		case recorded && (!no || verdicts[i].yes != 0):
+			return nil, fmt.Errorf("recorded transfer %s in block %d is neither confirmed by enough endpoints nor denied by all", l.Tx, l.Height)
+		case no:
 			q.noteDenials(l)
 		default:
 			return nil, fmt.Errorf("transfer %s in block %d is shown by %s, and others do not confirm it yet", l.Tx, l.Height, q.namesOf(verdicts[i].yes|l.Operators))
@@ -70,7 +73,7 @@ func (q *Quorum) evaluate(logs []ethereum.Log, verdicts []verdict) ([]ethereum.L
 	return confirmed, nil
 }
 
-// noteDenials records for each endpoint that showed a log that the log was denied.
+// noteDenials records that a log was denied, for each endpoint of the operators that showed it.
 func (q *Quorum) noteDenials(l ethereum.Log) {
 	for _, e := range q.endpoints {
 		if e.operatorBit&l.Operators != 0 {
@@ -91,8 +94,9 @@ func (q *Quorum) namesOf(operators uint64) string {
 	return strings.Join(names, " and ")
 }
 
-// confirm asks for the receipts of logs. The result is true for a log that is there, false
-// if the endpoint has its block without it, and has no entry if the endpoint does not know.
+// confirm requests the receipts of the logs at the indexes requested. The result maps an index to
+// true if the endpoint has the log, and to false if it has the log's block without the log. There
+// is no entry if the endpoint lacks the block or the receipt.
 func (e *endpoint) confirm(ctx context.Context, logs []ethereum.Log, requested []int) (map[int]bool, error) {
 	if len(requested) == 0 {
 		return nil, nil

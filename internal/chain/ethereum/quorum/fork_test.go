@@ -7,7 +7,7 @@ import (
 
 // A reorganisation may remove the block at which an invoice was created before the next scan. Transfers
 // from before the creation still do not count for the invoice, and later transfers do.
-func TestFork_below_the_birth_of_an_invoice(t *testing.T) {
+func TestFork_below_the_birth_block_of_an_invoice(t *testing.T) {
 	t.Parallel()
 	for name, restarts := range map[string]bool{"without a restart": false, "with a restart": true} {
 		for depth := 1; depth <= 3; depth++ {
