@@ -102,7 +102,7 @@ func (h *Handler) sendPayment(c echo.Context, f present.Frame, snapshot client.S
 	}
 	page, found := h.cached.Find(key)
 	if !found {
-		if page, err = h.renderPayment(c.Request().Context(), f, snapshot, key, rendered.New); err != nil {
+		if page, err = h.renderPayment(c.Request().Context(), f, snapshot, key, nil); err != nil {
 			return err
 		}
 	}
@@ -120,8 +120,9 @@ func (h *Handler) sendPayment(c echo.Context, f present.Frame, snapshot client.S
 	return c.HTMLBlob(http.StatusOK, body)
 }
 
-// renderPayment renders and compresses the page of an invoice, and caches it.
-func (h *Handler) renderPayment(ctx context.Context, f present.Frame, snapshot client.Snapshot, key present.PageKey, compress func([]byte) *rendered.Page) (*rendered.Page, error) {
+// renderPayment renders and compresses the page of an invoice, and caches it. If small is not nil, it then compresses the
+// page with it too.
+func (h *Handler) renderPayment(ctx context.Context, f present.Frame, snapshot client.Snapshot, key present.PageKey, small *rendered.Compressor) (*rendered.Page, error) {
 	b := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(b)
 	b.Reset()
@@ -129,8 +130,12 @@ func (h *Handler) renderPayment(ctx context.Context, f present.Frame, snapshot c
 	if err := views.PaymentPage(f.Payment(snapshot, "", false)).Render(ctx, b); err != nil {
 		return nil, fmt.Errorf("render page: %w", err)
 	}
-	page := compress(b.Bytes())
+	page := rendered.New(b.Bytes())
 	h.cached.Add(key, page)
+	if small != nil {
+		page = small.Add(page, b.Bytes())
+		h.cached.Add(key, page)
+	}
 	return page, nil
 }
 
@@ -139,20 +144,20 @@ func (h *Handler) renderPayment(ctx context.Context, f present.Frame, snapshot c
 const prerenderPauseFactor = 9
 
 // Prerender renders the pages of new invoices before they are opened, until the context ends. It reads the identifiers of
-// the invoices from Config.Created. If invoices are created faster, the pages of some invoices are rendered when they are
-// opened.
+// the invoices from Config.Created. If invoices are created faster, it compresses less, and the pages of some invoices are
+// rendered when they are opened.
 func (h *Handler) Prerender(ctx context.Context) error {
+	quick, small := rendered.NewCompressor(rendered.Quick), rendered.NewCompressor(rendered.Small)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case id := <-h.config.Created:
-			snapshot, err := h.config.Client.Invoice(ctx, id)
-			if err != nil {
-				continue // the page reads the invoice again and reports an error
+			start, compressor := time.Now(), small
+			if len(h.config.Created) > 0 {
+				compressor = quick
 			}
-			start := time.Now()
-			if err := h.prerenderPayment(ctx, snapshot); err != nil {
+			if err := h.prerenderPayment(ctx, id, compressor); err != nil && ctx.Err() == nil {
 				h.config.Logger.Warn("page not rendered in advance", "invoice", id, "error", err)
 			}
 			if err := pause(ctx, prerenderPauseFactor*time.Since(start)); err != nil {
@@ -164,7 +169,11 @@ func (h *Handler) Prerender(ctx context.Context) error {
 
 // prerenderPayment draws the QR codes of the page of an invoice one after the other, and caches the page in the language of
 // the invoice or, if it has none, in that of the shop.
-func (h *Handler) prerenderPayment(ctx context.Context, snapshot client.Snapshot) error {
+func (h *Handler) prerenderPayment(ctx context.Context, id string, compressor *rendered.Compressor) error {
+	snapshot, err := h.config.Client.Invoice(ctx, id)
+	if err != nil {
+		return fmt.Errorf("read invoice: %w", err)
+	}
 	present.DrawCodes(snapshot.Resource)
 	settings := h.config.ShopSettings(ctx, snapshot.MerchantID)
 	language, found := settings.Languages.Find(snapshot.Resource.Language)
@@ -176,7 +185,7 @@ func (h *Handler) prerenderPayment(ctx context.Context, snapshot client.Snapshot
 	if err != nil {
 		return fmt.Errorf("key of page: %w", err)
 	}
-	_, err = h.renderPayment(ctx, f, snapshot, key, rendered.NewWithBrotli)
+	_, err = h.renderPayment(ctx, f, snapshot, key, compressor)
 	return err
 }
 

@@ -27,9 +27,12 @@ type Page struct {
 // gzipHeader is the header of a gzip file without a name and a time. See RFC 1952, section 2.3.
 const gzipHeader = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 
-// brotliQuality is the quality of Brotli for pages that are rendered in advance. The pages have 11 percent fewer bytes than
-// with gzip, and compressing takes four times as long.
-const brotliQuality = 6
+// Qualities of Brotli. At Quick a page of eight methods has 11 percent fewer bytes than with gzip, and compressing it takes
+// three times as long; at Small it has 20 percent fewer bytes, and compressing it takes 60 times as long.
+const (
+	Quick = 6
+	Small = 10
+)
 
 // brotliWindow is the base-2 logarithm of the window size, which is larger than a page.
 const brotliWindow = 16
@@ -43,16 +46,25 @@ func New(page []byte) *Page {
 	}
 }
 
-// NewWithBrotli compresses a page with gzip and with Brotli.
-func NewWithBrotli(page []byte) *Page {
-	before, _ := views.SplitSeconds(page)
+// Compressor compresses pages with Brotli. It keeps its memory of up to a few megabytes for the next page. It is not safe
+// for concurrent use.
+type Compressor struct{ writer *brotli.Writer }
+
+// NewCompressor returns a new Compressor of the given quality.
+func NewCompressor(quality int) *Compressor {
+	return &Compressor{brotli.NewWriterOptions(nil, brotli.WriterOptions{Quality: quality, LGWin: brotliWindow})}
+}
+
+// Add returns a page with a second form for clients that accept Brotli. The argument text is the text of the page.
+func (c *Compressor) Add(p *Page, text []byte) *Page {
+	before, _ := views.SplitSeconds(text)
 	var b bytes.Buffer
-	w := brotli.NewWriterOptions(&b, brotli.WriterOptions{Quality: brotliQuality, LGWin: brotliWindow})
-	_, _ = w.Write(before) // writing to a bytes.Buffer cannot fail
-	_ = w.Flush()          // ends at a byte boundary
-	p := New(page)
-	p.brotli = bytes.Clone(b.Bytes())
-	return p
+	c.writer.Reset(&b)
+	_, _ = c.writer.Write(before) // writing to a bytes.Buffer cannot fail
+	_ = c.writer.Flush()          // ends at a byte boundary
+	both := *p
+	both.brotli = bytes.Clone(b.Bytes())
+	return &both
 }
 
 // size returns the approximate size of a page in memory, in bytes.
