@@ -28,7 +28,7 @@ var floors = map[string]int{
 
 	"chequer/internal/account": 2, "chequer/internal/invoice": 2, "chequer/internal/merchant": 2, "chequer/internal/rates": 2, "chequer/internal/exchange": 2,
 	"chequer/internal/client/foreign": 2, "chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2,
-	"chequer/internal/storage/highwater": 2, "chequer/web/present": 2, "chequer/views/desk": 2,
+	"chequer/internal/storage/highwater": 2, "chequer/web/present": 2, "chequer/web/rendered": 2, "chequer/views/desk": 2,
 
 	"chequer/web": 3, "chequer/internal/wire": 3, "chequer/internal/invoicing": 3, "chequer/internal/report": 3, "chequer/internal/casework": 3, "chequer/internal/retention": 3,
 

@@ -18,8 +18,8 @@ function announce(text) { say.textContent = ""; setTimeout(() => { say.textConte
 function skew() { return Date.now() - performance.now(); }
 
 // The server sends the remaining seconds and no time of day, so the shopper's clock does not matter.
-function setDeadline(clock) {
-  var end = clock ? performance.now() + clock.dataset.left * 1e3 : 0;
+function setDeadline(left) {
+  var end = left ? performance.now() + left.value * 1e3 : 0;
   if (Math.abs(end - deadline) > 3e4) announced = {}; // the deadline of a new quote
   deadline = end;
 }
@@ -65,7 +65,7 @@ function showChoice() {
 function swap(html, always) {
   var next = new DOMParser().parseFromString(types.createHTML(html), "text/html").getElementById("live");
   if (!next) return;
-  if (next.dataset.v === live.dataset.v && !always) { setDeadline(next.querySelector("#clock")); return; }
+  if (next.dataset.v === live.dataset.v && !always) { setDeadline(next.querySelector("#left")); return; }
   var active = d.activeElement, focus = active && live.contains(active) ? active.id || "live" : 0, kind = live.dataset.k, counting = countdown;
   each("details[open]", old => { var now = next.querySelector("#" + old.id); if (now) now.open = true; });
   each("#refund-address", old => { var now = next.querySelector("#refund-address"); if (now) now.value = old.value; });
@@ -74,7 +74,7 @@ function swap(html, always) {
   live = next;
   showChoice();
   d.title = live.dataset.title;
-  setDeadline(d.getElementById("clock"));
+  setDeadline(d.getElementById("left"));
   tick();
   showLocalTimes();
   d.dispatchEvent(new Event("swap")); // for wallet.js, frame.js and pos.js
@@ -207,7 +207,7 @@ d.addEventListener("submit", e => {
 each("input:checked", radio => { chosen = radio.value; });
 if (history.state && history.state.m) chosen = history.state.m;
 showChoice();
-setDeadline(d.getElementById("clock"));
+setDeadline(d.getElementById("left"));
 tick();
 showLocalTimes();
 setInterval(tick, 500);

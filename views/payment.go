@@ -1,6 +1,7 @@
 package views
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -110,6 +111,20 @@ type Currency struct {
 	Code   string
 	Text   string
 	Chosen bool
+}
+
+// secondsMark begins the element with the remaining seconds. No text of a page contains it, because "<" is escaped in texts.
+var secondsMark = []byte(`<data id="left" hidden value="`)
+
+// SplitSeconds returns the parts of a page before and after the remaining seconds of the quote. A page without the
+// seconds has no second part.
+func SplitSeconds(page []byte) (before, after []byte) {
+	start := bytes.LastIndex(page, secondsMark)
+	if start < 0 {
+		return page, nil
+	}
+	start += len(secondsMark)
+	return page[:start], page[start+bytes.IndexByte(page[start:], '"'):]
 }
 
 // Clock is the end of the quote and the time until then.

@@ -232,9 +232,9 @@ func TestAnswers_have_only_codings_that_are_accepted(t *testing.T) {
 		{"br;q=0.000, gzip;q=0.5", "gzip", "gzip"},
 		{"br, gzip;q=0", "", "br"},
 		{"br ; Q=0, gzip;q=0.0", "", ""},
-		{"*", "", "br"},
+		{"*", "gzip", "br"},
 		{"*;q=0", "", ""},
-		{"br;q=0, *", "", "gzip"},
+		{"br;q=0, *", "gzip", "gzip"},
 		{"brotli, xgzip", "", ""},
 		{"GZIP", "gzip", "gzip"}, // see RFC 9110, 8.4.1
 		{"gzip;q=junk", "", ""},

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"chequer/internal/client"
 	"chequer/views"
 	"chequer/web/present"
+	"chequer/web/rendered"
 )
 
 // invoicePath is the path of the page of an invoice.
@@ -34,6 +36,9 @@ func (h *Handler) payment(c echo.Context) error {
 	auto := c.QueryParam("auto") == "1"
 	f := h.invoiceFrame(c, snapshot)
 	h.allowShop(c, &f, snapshot)
+	if isPlain(c, f) {
+		return h.sendPayment(c, f, snapshot)
+	}
 	f.WithAmount = c.QueryParam("amount") == "1"
 	page := f.Payment(snapshot, c.QueryParam("m"), auto)
 	page.Simulate.Refusal = present.SimulationRefusals.Text(f.Reader, c.QueryParam("refused"))
@@ -77,28 +82,114 @@ func invoiceID(c echo.Context) (string, error) {
 	return id, nil
 }
 
-// drawPauseFactor is the pause after the QR codes of an invoice were drawn, as a multiple of the time that the
-// drawing took. PrerenderCodes therefore takes at most a tenth of a processor.
-const drawPauseFactor = 9
+// isPlain reports whether the address of the page of an invoice has no parameters that change its content, except those of
+// the language and of a frame.
+func isPlain(c echo.Context, f present.Frame) bool {
+	query := c.QueryString()
+	return query == "" || query == present.ModalView || f.Explicit && query == "lang="+f.Code
+}
 
-// PrerenderCodes draws the QR codes of new invoices before their pages are opened, until the context ends. It
-// reads the identifiers of the invoices from Config.Created. If invoices are created faster than codes are
-// drawn, the codes of some invoices are drawn when their pages are opened.
-func (h *Handler) PrerenderCodes(ctx context.Context) error {
+// sendPayment sends the page of an invoice without a chosen method. If the client accepts compressed pages, the page is
+// rendered and compressed only if no page with the same content is cached.
+func (h *Handler) sendPayment(c echo.Context, f present.Frame, snapshot client.Snapshot) error {
+	accepted := c.Request().Header.Get("Accept-Encoding")
+	if !accepts(accepted, "gzip") {
+		return render(c, http.StatusOK, views.PaymentPage(f.Payment(snapshot, "", false)))
+	}
+	key, err := f.PaymentKey(snapshot)
+	if err != nil {
+		return fmt.Errorf("key of page: %w", err)
+	}
+	page, found := h.cached.Find(key)
+	if !found {
+		if page, err = h.renderPayment(c.Request().Context(), f, snapshot, key, nil); err != nil {
+			return err
+		}
+	}
+	header, secondsLeft := c.Response().Header(), snapshot.Resource.SecondsLeft
+	coding, body := "br", []byte(nil)
+	if accepts(accepted, "br") {
+		body = page.Brotli(secondsLeft)
+	}
+	if body == nil {
+		coding, body = "gzip", page.Gzip(secondsLeft)
+	}
+	header.Add("Vary", "Accept-Language")
+	header.Set("Content-Encoding", coding)
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	return c.HTMLBlob(http.StatusOK, body)
+}
+
+// renderPayment renders and compresses the page of an invoice, and caches it. If small is not nil, it then compresses the
+// page with it too.
+func (h *Handler) renderPayment(ctx context.Context, f present.Frame, snapshot client.Snapshot, key present.PageKey, small *rendered.Compressor) (*rendered.Page, error) {
+	b := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(b)
+	b.Reset()
+	h.rendered.Add(1)
+	if err := views.PaymentPage(f.Payment(snapshot, "", false)).Render(ctx, b); err != nil {
+		return nil, fmt.Errorf("render page: %w", err)
+	}
+	page := rendered.New(b.Bytes())
+	h.cached.Add(key, page)
+	if small != nil {
+		page = small.Add(page, b.Bytes())
+		h.cached.Add(key, page)
+	}
+	return page, nil
+}
+
+// prerenderPauseFactor is the pause after the page of an invoice was rendered, as a multiple of the time that this took.
+// Prerender therefore takes at most a tenth of a processor.
+const prerenderPauseFactor = 9
+
+// Prerender renders the pages of new invoices before they are opened, until the context ends. It reads the identifiers of
+// the invoices from Config.Created. If invoices are created faster, it compresses less, and the pages of some invoices are
+// rendered when they are opened.
+func (h *Handler) Prerender(ctx context.Context) error {
+	quick, small := rendered.NewCompressor(rendered.Quick), rendered.NewCompressor(rendered.Small)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case id := <-h.config.Created:
-			snapshot, err := h.config.Client.Invoice(ctx, id)
-			if err != nil {
-				continue // the page reads the invoice again and reports an error
+			start, compressor := time.Now(), small
+			if len(h.config.Created) > 0 {
+				compressor = quick
 			}
-			drawingStart := time.Now()
-			present.DrawCodes(snapshot.Resource)
-			if err := pause(ctx, drawPauseFactor*time.Since(drawingStart)); err != nil {
+			if err := h.prerenderPayment(ctx, id, compressor); err != nil && ctx.Err() == nil {
+				h.config.Logger.Warn("page not rendered in advance", "invoice", id, "error", err)
+			}
+			if err := pause(ctx, prerenderPauseFactor*time.Since(start)); err != nil {
 				return nil //nolint:nilerr // the context ended
 			}
 		}
 	}
+}
+
+// prerenderPayment draws the QR codes of the page of an invoice one after the other, and caches the page in the language of
+// the invoice or, if it has none, in that of the shop.
+func (h *Handler) prerenderPayment(ctx context.Context, id string, compressor *rendered.Compressor) error {
+	snapshot, err := h.config.Client.Invoice(ctx, id)
+	if err != nil {
+		return fmt.Errorf("read invoice: %w", err)
+	}
+	present.DrawCodes(snapshot.Resource)
+	settings := h.config.ShopSettings(ctx, snapshot.MerchantID)
+	language, found := settings.Languages.Find(snapshot.Resource.Language)
+	if !found {
+		language = settings.Languages.Default()
+	}
+	f := h.plainPaymentFrame(ctx, settings, present.Reader{Language: language}, snapshot)
+	key, err := f.PaymentKey(snapshot)
+	if err != nil {
+		return fmt.Errorf("key of page: %w", err)
+	}
+	_, err = h.renderPayment(ctx, f, snapshot, key, compressor)
+	return err
+}
+
+// plainPaymentFrame returns the frame of the page of an invoice at an address without parameters.
+func (h *Handler) plainPaymentFrame(ctx context.Context, settings ShopSettings, r present.Reader, snapshot client.Snapshot) present.Frame {
+	return h.forMerchant(ctx, h.withTheme(ctx, h.plainFrame(settings, r), snapshot.Theme), snapshot.MerchantID)
 }

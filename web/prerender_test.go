@@ -15,8 +15,8 @@ import (
 )
 
 // Drawing QR codes is the most expensive part of a page. The page of an invoice whose codes were drawn by
-// PrerenderCodes draws none.
-func TestPrerenderCodes_draws_the_codes_of_new_invoices(t *testing.T) {
+// Prerender draws none.
+func TestPrerender_draws_the_codes_of_new_invoices(t *testing.T) {
 	created := make(chan string, 1)
 	inv := presenttest.Invoice("abc")
 	for i := range inv.PaymentMethods {
@@ -28,7 +28,7 @@ func TestPrerenderCodes_draws_the_codes_of_new_invoices(t *testing.T) {
 	t.Cleanup(h.Close)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- h.PrerenderCodes(ctx) }()
+	go func() { done <- h.Prerender(ctx) }()
 	before := views.DrawnCodes()
 	created <- "abc"
 	created <- "nosuch" // taken when the first is complete

@@ -65,8 +65,7 @@ func (s *source) render(ctx context.Context, snapshot client.Snapshot, v live.Va
 	if !ok { // the page is open in a language that is not offered any more
 		language = settings.Languages.Default()
 	}
-	f := s.handler.plainFrame(settings, present.Reader{Language: language, Explicit: v.Explicit})
-	f = s.handler.forMerchant(ctx, s.handler.withTheme(ctx, f, snapshot.Theme), snapshot.MerchantID)
+	f := s.handler.plainPaymentFrame(ctx, settings, present.Reader{Language: language, Explicit: v.Explicit}, snapshot)
 	f.Modal = v.Modal
 	page := f.Payment(snapshot, "", false)
 	var b bytes.Buffer

@@ -20,6 +20,7 @@ import (
 	"chequer/internal/theme"
 	"chequer/web/live"
 	"chequer/web/present"
+	"chequer/web/rendered"
 )
 
 // Client is the part of the service that the pages use. It is safe for concurrent use. Its errors are
@@ -63,8 +64,8 @@ type Config struct {
 	// If Watch is nil, the pages call WaitInvoice, with one request per invoice that has open pages.
 	Watch func(id string, changed func(version int64)) (cancel func())
 
-	// Created receives the identifiers of new invoices, whose codes PrerenderCodes draws. If it is nil,
-	// PrerenderCodes draws none.
+	// Created receives the identifiers of new invoices, whose pages Prerender renders. If it is nil, Prerender renders
+	// none.
 	Created <-chan string
 
 	// Docs serves the manual and the documentation of the API, if the service is in this process.
@@ -103,14 +104,16 @@ type Handler struct {
 	hub               *live.Hub
 	costly            *costlyLimiter
 	themes            themeCache
-	onlySpecification atomic.Bool // set if the service implemented only the specification when it was last asked for products
+	cached            *rendered.Cache[present.PageKey]
+	rendered          atomic.Int64 // number of pages that were rendered for the cache
+	onlySpecification atomic.Bool  // set if the service implemented only the specification when it was last asked for products
 
 	renderedManual func() (renderedManual, error) // calls renderManual once
 }
 
 // New returns the handler of all paths below the base path, except those of the API.
 func New(config Config) *Handler {
-	h := &Handler{config: withDefaults(config), echo: echo.New()}
+	h := &Handler{config: withDefaults(config), echo: echo.New(), cached: rendered.NewCache[present.PageKey]()}
 	h.costly = newCostlyLimiter()
 	h.hub = live.New(newSource(h), live.Limits{Total: h.config.MaxStreams, PerNetwork: h.config.MaxStreamsPerNetwork}, h.config.Logger)
 	h.renderedManual = sync.OnceValues(h.renderManual)

@@ -52,7 +52,7 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 	if err != nil {
 		return nil, err
 	}
-	a.loops = append(a.loops, pages.PrerenderCodes)
+	a.loops = append(a.loops, pages.Prerender)
 	ready := d.readiness()
 	follow := changes.New(changes.Config{Position: d.Storage.FeedPosition, Interval: deskInterval, Log: o.Log})
 	a.onShutdown = append(a.onShutdown, follow.Close)

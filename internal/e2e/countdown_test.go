@@ -36,7 +36,7 @@ func TestCountdown_ignores_the_time_of_day(t *testing.T) {
 		const [minutes, seconds] = clock.textContent.split(":").map(Number);
 		return 60 * minutes + seconds;
 	})()`
-	seconds, err := strconv.Atoi(tab.attribute("#clock", "data-left"))
+	seconds, err := strconv.Atoi(tab.attribute("#left", "value"))
 	tab.check(err)
 	for _, shift := range []int{0, 3600e3, -3600e3, 0} {
 		got := get(tab, chromedp.Evaluate[int](fmt.Sprintf(shownSeconds, shift)))

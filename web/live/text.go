@@ -40,7 +40,7 @@ func field(name, value string) string {
 func newText(plain string, compressed bool) *Text {
 	t := &Text{plain: []byte(plain)}
 	if compressed && plain != "" {
-		t.deflate = deflated(t.plain)
+		t.deflate = Deflate(t.plain)
 	}
 	return t
 }
@@ -58,9 +58,9 @@ var compressors = sync.Pool{New: func() any {
 	return w
 }}
 
-// deflated returns a text as DEFLATE blocks. They do not refer to earlier blocks and end at a byte boundary, so
+// Deflate returns a text as DEFLATE blocks. They do not refer to earlier blocks and end at a byte boundary, so
 // that the blocks of several texts can be joined. See RFC 1951, section 3.2.3.
-func deflated(text []byte) []byte {
+func Deflate(text []byte) []byte {
 	w := compressors.Get().(*flate.Writer)
 	defer compressors.Put(w)
 	var b bytes.Buffer
@@ -107,7 +107,7 @@ func (e *Encoder) Encode(t *Text) [][]byte {
 		e.sum, e.length = crc32.Update(e.sum, crc32.IEEETable, t.plain), e.length+uint32(len(t.plain)) //nolint:gosec // the size is modulo 2^32
 		blocks := t.deflate
 		if blocks == nil { // the viewer joined after the text was made
-			blocks = deflated(t.plain)
+			blocks = Deflate(t.plain)
 		}
 		parts = append(parts, blocks)
 	}

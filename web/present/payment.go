@@ -1,6 +1,8 @@
 package present
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -52,6 +54,36 @@ func (f Frame) Payment(snapshot client.Snapshot, method string, auto bool) views
 
 // address returns an address of the page, or of one of its forms, with what the reader chose.
 func (s pageContext) address(path string) string { return s.WithLanguage(WithModal(path, s.Modal)) }
+
+// PageKey identifies the content of the page of an invoice, except the remaining seconds of its quote. Pages with equal
+// keys differ in nothing else.
+type PageKey [sha256.Size]byte
+
+// PaymentKey returns the key of the page that Payment returns for a snapshot, no method and no reloading. It is a hash
+// of all values that Payment reads.
+func (f Frame) PaymentKey(snapshot client.Snapshot) (PageKey, error) {
+	r := snapshot.Resource
+	isOpen := r.SecondsLeft > 0
+	r.SecondsLeft = 0
+	values, err := json.Marshal(struct {
+		Resource      api.Resource
+		IsOpen        bool
+		ETag          string
+		Site          Site
+		Language      string
+		Explicit      bool
+		ThemePath     string // contains a hash of the theme
+		Multilingual  bool
+		WithAmount    bool
+		Modal         bool
+		Origin, Query string
+		Day           string // of which TimeOfDay omits the date
+	}{
+		r, isOpen, snapshot.ETag, *f.Site, f.Code, f.Explicit, f.Theme.path, f.Multilingual, f.WithAmount, f.Modal, f.ShopOrigin, f.Query,
+		f.Now.UTC().Format(time.DateOnly),
+	})
+	return sha256.Sum256(values), err
+}
 
 // streamAddress returns the address of the stream of a page's changes. It names the shop, because the language of
 // the stream is chosen before the invoice is read.

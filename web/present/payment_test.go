@@ -251,7 +251,7 @@ func TestPayment_page_of_a_service_with_the_specification_only(t *testing.T) {
 	for selector, want := range map[string]int{
 		`h1:contains("Checkout")`: 1, `head title:contains("Pay the shop")`: 1,
 		`label[for=m2]:contains("EURC-BASE")`: 1, ".qr svg": 2, `[data-copy="0.00065379"]`: 1,
-		`dt:contains("BTC address")`: 1, "#clock[data-left='872']": 1, `.note:contains("by hand")`: 0,
+		`dt:contains("BTC address")`: 1, "#left[value='872']": 1, `.note:contains("by hand")`: 0,
 		`.due .c:contains("1 BTC = €86,420.00")`: 1,
 	} {
 		if got := doc.Find(selector).Length(); got != want {
