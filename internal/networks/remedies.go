@@ -4,7 +4,7 @@ package networks
 const addressQueries = "CHEQUER_EVM_ADDRESS_QUERIES"
 
 // addressCost names the information that endpoints receive if they are queried for balances.
-const addressCost = "your addresses, when each was made and what it holds"
+const addressCost = "your addresses, their creation times and their balances"
 
 // networkCost returns the information that the public endpoints of a network receive. queryable reports
 // whether they may be queried by address.
