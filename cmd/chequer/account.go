@@ -115,7 +115,7 @@ func (s *shell) accountRole() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "role NAME [ROLE]",
 		Short: "Give an account a role in a shop",
-		Long:  "Gives an account another role in a shop, or its first one there. --none takes its role in the shop away: an\naccount without any role is removed.\n\nThe roles are owner, manager, seller, bookkeeper and developer.",
+		Long:  "Gives an account another role in a shop, or its first one there. --none removes its role in the shop;\nan account without any role is removed.\n\nThe roles are owner, manager, seller, bookkeeper and developer.",
 		Args:  console.Arguments,
 		RunE: answer(s, func(call invocation) (accountRoleRow, error) {
 			if none == (len(call.args) > 1) {
@@ -141,7 +141,7 @@ func (s *shell) accountRole() *cobra.Command {
 	return c
 }
 
-// setRole gives an account a role in the shop, or takes its role away if role is "".
+// setRole gives an account a role in the shop, or removes its role if role is "".
 func (call invocation) setRole(a account.Account, role account.Role) error {
 	if role == "" {
 		_, err := call.core.Desk.RemoveFrom(call.Context(), a.ID, call.shop.ID)

@@ -136,7 +136,7 @@ func (n Network) UnwatchedReason() string {
 // balancesReason returns why a method that is observed by balances is off, how it can be enabled,
 // and what that costs in privacy.
 func balancesReason(setting string) string {
-	return "only balances of your addresses show the money, and no endpoint may be asked for them: " + Remedies(setting)
+	return "only balances of your addresses show its payments, and no endpoint may be queried for them: " + Remedies(setting)
 }
 
 // String returns a one-line summary of the methods that are offered and off.

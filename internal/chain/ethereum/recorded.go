@@ -37,7 +37,7 @@ func (v *view) showRecorded(ctx context.Context, s *chain.Snapshot, watched chai
 		if err != nil {
 			return err
 		}
-		if !token { // a balance, or a token that is not watched any more
+		if !token { // a balance, or a token that is no longer watched
 			s.Transfers = append(s.Transfers, t)
 			continue
 		}

@@ -18,7 +18,7 @@ const maxTipLag = time.Minute
 
 // Scanner is an EVM network that is watched through a source. It implements
 // chain.Scanner and chain.Reporter. It offers the listed tokens. The network's native coin
-// and claimed tokens are offered only if the source may be asked for the balances of
+// and claimed tokens are offered only if the source may be queried for the balances of
 // addresses: only balances prove how much of them arrived. Bridged tokens are watched and
 // never offered.
 type Scanner struct {

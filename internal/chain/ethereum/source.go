@@ -19,7 +19,7 @@ type Source interface {
 	// Best returns the newest block that is trusted.
 	Best(ctx context.Context) (Best, error)
 	// Headers returns the blocks of the best chain at a range of heights, none above Best.
-	// It may return fewer than asked, but at least one.
+	// It may return fewer than the range has, but at least one.
 	Headers(ctx context.Context, from, to int64) ([]Header, error)
 	// ByAddress reports whether the source may be queried by the addresses of
 	// destinations. If false, Logs returns the transfers to all addresses.
@@ -65,7 +65,7 @@ type TokenSource interface {
 }
 
 // ErrNoState means that the state of a block is pruned.
-var ErrNoState = errors.New("the state of the block is not kept any more")
+var ErrNoState = errors.New("the state of the block is pruned")
 
 // Payment is a transaction that sends the network's native coin.
 type Payment struct {
@@ -85,7 +85,7 @@ type Best struct {
 	Header
 	// Final is the height up to which the network calls blocks final; 0 if unknown.
 	Final int64
-	// At is when the source was asked; it may return the same Best for a while.
+	// At is the time of the request that returned it. The source may return the same Best for some time.
 	At time.Time
 }
 

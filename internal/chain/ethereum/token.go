@@ -20,7 +20,7 @@ type TokenFault struct {
 	// Wrong is true if the contract's decimals are not those of the asset. Its transfers are
 	// not watched either, because their amounts would be wrong.
 	Wrong bool
-	// Unreadable is true if no endpoint may be asked for balances of the token. Its
+	// Unreadable is true if no endpoint may be queried for balances of the token. Its
 	// transfers are not watched either, because their logs do not prove the amounts.
 	Unreadable bool
 	Text       string
@@ -42,7 +42,7 @@ func newTokenFaults(assets []chain.Asset, claimed []string, readable bool) *toke
 		switch {
 		case !slices.Contains(claimed, a.Code):
 		case !readable:
-			f.byCode[a.Code] = TokenFault{Asset: a.Code, Unreadable: true, Text: "is neither offered nor watched: only balances of addresses prove its amounts, and no endpoint may be asked for them"}
+			f.byCode[a.Code] = TokenFault{Asset: a.Code, Unreadable: true, Text: "is neither offered nor watched: only balances of addresses prove its amounts, and no endpoint may be queried for them"}
 		default:
 			f.byCode[a.Code] = TokenFault{Asset: a.Code, Text: fmt.Sprintf("is not offered until its contract %s confirms %d decimals", a.Contract, a.Currency.Decimals)}
 		}
@@ -83,7 +83,7 @@ func (f *tokenFaults) recordAnswer(a chain.Asset, decimals int, known bool) (fau
 	return fault, fault != before
 }
 
-// due returns the tokens whose contracts are asked now.
+// due returns the tokens whose contracts are to be queried now.
 func (f *tokenFaults) due(assets []chain.Asset, now time.Time) []chain.Asset {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -165,7 +165,7 @@ func (v *view) follow(ctx context.Context, best Best, watched chain.Watched) (re
 	}
 }
 
-// final returns the height up to which blocks cannot leave the chain any more.
+// final returns the height up to which blocks can no longer leave the chain.
 func (v *view) final(best Best) int64 {
 	if best.Final > 0 {
 		return best.Final

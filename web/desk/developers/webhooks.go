@@ -176,7 +176,7 @@ func (v *page) createWebhook() error {
 		return err
 	}
 	intro, values := v.Text("desk.webhook.created.text"), v.keyPair(e.Key, e.Secret)
-	if e.Plugin { // it knows no key
+	if e.Plugin { // its settings have a secret, but no key
 		intro, values = v.Text("desk.webhook.created.plugin"), values[1:]
 	}
 	return v.showSecret(desk.Secret{

@@ -163,8 +163,8 @@ func (c *Client) follow(ctx context.Context) error {
 
 // followHeaders returns drop if the peers agree on other filter headers than the stored ones,
 // but not before dropAfter. It returns false without an error if there are peers, but neither
-// progress nor a trusted tip for the timeout: neutrino waits forever for a peer that
-// disconnected just before it was asked.
+// progress nor a trusted tip for the timeout: neutrino waits forever for the answer of a peer
+// that disconnected just before the request.
 func (c *Client) followHeaders(ctx context.Context, timeout time.Duration, dropAfter time.Time) (drop bool, err error) {
 	blocks, err := (&neutrino.RescanChainSource{ChainService: c.headers}).Subscribe(0)
 	if err != nil {

@@ -97,8 +97,8 @@ func (f *fetches) overdue(now time.Time) map[int32][]chainhash.Hash {
 	return overdue
 }
 
-// removePeer removes a disconnected peer from the sources of the transactions that were requested from
-// other peers. It returns those that were requested from the peer; the caller calls nextPeer for each.
+// removePeer removes a disconnected peer from the sources of the transactions that are requested from other
+// peers. It returns the transactions that are requested from the peer itself, for which the caller calls nextPeer.
 func (f *fetches) removePeer(peer int32) (requested []chainhash.Hash) {
 	for id, current := range f.byTx {
 		switch i := slices.Index(current.peers, peer); {

@@ -29,7 +29,7 @@ const (
 	// that delivered it, so that no group can displace the transactions that others announced.
 	maxTrusted, maxTrustedBytes     = 200_000, 64 << 20
 	maxUntrusted, maxUntrustedBytes = 5_000, 4 << 20
-	// maxTxBytes is more than nodes relay for one transaction.
+	// maxTxBytes is the largest size of a transaction. Nodes relay only smaller ones.
 	maxTxBytes = 400_000
 )
 
@@ -271,7 +271,7 @@ func (p *pool) restore(records []record) {
 			continue
 		}
 		if e.isTrusted() && !p.relevant.addClaims(e) || len(e.groups) == 0 {
-			p.unsaved[r.ID] = true // not relevant any more: save deletes it
+			p.unsaved[r.ID] = true // no longer relevant: save deletes it
 			continue
 		}
 		p.entries[e.id] = e

@@ -30,7 +30,7 @@ func (s *scripts) intersect(hashes []uint64) (found []uint64) {
 }
 
 // add adds the scripts that are watched since the last call, and reports whether there were
-// any. Once a day it creates the set again, without the scripts that are not watched any more.
+// any. Once a day it creates the set again, without the scripts that are no longer watched.
 func (s *scripts) add(watched chain.Watched, h hasher, now time.Time) (added bool) {
 	if s.hashes == nil || now.Sub(s.createdAt) > 24*time.Hour {
 		s.hashes, s.mark, s.createdAt = map[uint64]struct{}{}, 0, now

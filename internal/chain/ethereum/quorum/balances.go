@@ -65,7 +65,7 @@ func blockParam(header ethereum.Header) map[string]any {
 // on. newCall returns the call with an index below count.
 func (q *Quorum) numbers(ctx context.Context, header ethereum.Header, count int, newCall func(int) call) ([]*big.Int, error) {
 	if !q.ByAddress() {
-		return nil, errors.New("none of the endpoints that answer may be asked about addresses")
+		return nil, errors.New("none of the endpoints that answer may be queried by address")
 	}
 	calls := make([]call, count)
 	for i := range calls {
