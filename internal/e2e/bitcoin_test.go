@@ -70,11 +70,14 @@ func startShop(t *testing.T, c coin, n *bitcointest.Node) (*process, merchant.Ke
 	return startShopIn(t, t.TempDir(), c, n)
 }
 
-// startShopIn does the same as startShop with the data in a folder.
-func startShopIn(t *testing.T, folder string, c coin, n *bitcointest.Node) (*process, merchant.Key) {
+// startShopIn does the same as startShop with the data in a folder, and with payment settings.
+func startShopIn(t *testing.T, folder string, c coin, n *bitcointest.Node, settings ...string) (*process, merchant.Key) {
 	t.Helper()
 	p := newProcess(t, folder, append(c.settings(n), "CHEQUER_STOREFRONT=on", "CHEQUER_SHOP_NAME=Atelier Nord")...)
 	key := p.addWallet(c)
+	if len(settings) > 0 {
+		p.run(append([]string{"settings", "set"}, settings...)...)
+	}
 	p.serve()
 	p.waitScanned()
 	return p, key
@@ -212,6 +215,49 @@ func TestReal_coins_pay_an_invoice(t *testing.T) {
 			}
 			t.Logf("doctor:\n%s", output)
 		})
+	}
+}
+
+// TestReal_coins_count_without_a_confirmation pays with a zero-confirmation cap: a payment below the cap makes the invoice paid
+// before any block. One above the cap, and one that signals that it is replaceable, wait for blocks. It needs a node of the Core
+// family, whose mempool counts as complete soon after the start.
+func TestReal_coins_count_without_a_confirmation(t *testing.T) {
+	t.Parallel()
+	coin := coins[2]
+	node := coin.start(t)
+	process, key := startShopIn(t, t.TempDir(), coin, node, "zero_confirmation_ltc=20")
+	shop := newShop(t, process.url, key)
+	create := func(euro json.Number) api.Resource {
+		id, err := shop.client.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: euro, FiatCurrency: "EUR"}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return shop.invoice(id)
+	}
+	output := func(r api.Resource) chaintest.Output {
+		return coin.output(t, node, r, r.PaymentMethods[0].DueAmount)
+	}
+	below, above, replaceable := create("12.50"), create("20.01"), create("12.50")
+	node.SendFinal(t, output(above))
+	node.Send(t, output(replaceable))
+	waiting := []api.Resource{above, replaceable}
+	for _, r := range waiting {
+		shop.waitStatus(r.ForeignID, api.StatusPending, waitTimeout)
+	}
+	node.SendFinal(t, output(below))
+	shop.waitStatus(below.ForeignID, api.StatusPaid, waitTimeout)
+	if p := shop.invoice(below.ForeignID).Payments; len(p) != 1 || p[0].Confirmations != 0 || p[0].Required != 0 {
+		t.Errorf("the payment below the cap is %+v, want one that requires no confirmation", p)
+	}
+	for _, r := range waiting { // the snapshot that showed the last payment showed these, too
+		if now := shop.invoice(r.ForeignID); now.Status != api.StatusPending || len(now.Payments) != 1 || now.Payments[0].Required == 0 {
+			t.Errorf("an invoice over %s is %s with the payments %+v, want one that waits for blocks", now.ClientAmount, now.Status, now.Payments)
+		}
+	}
+	node.Mine(t, node.Waiting(t)...)
+	node.MineBlocks(t, 3)
+	for _, r := range append(waiting, below) {
+		shop.waitStatus(r.ForeignID, api.StatusPaid, waitTimeout)
 	}
 }
 

@@ -194,13 +194,17 @@ func (s *Storage) restartReceived(ctx context.Context, q querier, z *sumZone) er
 	return z.save(ctx, q)
 }
 
+// receivedBatch is the number of invoices that one transaction adds to the received sums. It is smaller than sumBatch, since the
+// derivation of their addresses takes longer, and other writes wait on SQLite.
+const receivedBatch = 250
+
 // fillReceived adds the transfers of the next invoices to the received sums of a merchant, whose zone is locked. done reports
 // whether the sums then have all invoices.
 func (s *Storage) fillReceived(ctx context.Context, q querier, z sumZone) (done bool, err error) {
 	last, err := list(ctx, q, func(row scanner) (p retentionPosition, err error) {
 		err = row.Scan(&p.at, &p.id)
 		return p, err
-	}, nthInvoice, z.merchantID, z.receivedUntil.at, z.receivedUntil.id, s.sumBatch-1)
+	}, nthInvoice, z.merchantID, z.receivedUntil.at, z.receivedUntil.id, min(s.sumBatch, receivedBatch)-1)
 	if err != nil {
 		return false, fmt.Errorf("find invoices: %w", err)
 	}

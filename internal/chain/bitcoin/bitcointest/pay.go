@@ -23,13 +23,19 @@ func (n *Node) NewScript(*testing.T) string { return n.wallet.newScript() }
 // Send puts a transaction into the mempool that signals that it is replaceable.
 func (n *Node) Send(t *testing.T, outputs ...chaintest.Output) (tx string) {
 	t.Helper()
-	return n.Broadcast(t, n.pay(t, nil, outputs, feeRate, 0))
+	return n.Broadcast(t, n.pay(t, nil, outputs, replaceable, feeRate, 0))
+}
+
+// SendFinal is Send for a transaction that does not signal that it is replaceable.
+func (n *Node) SendFinal(t *testing.T, outputs ...chaintest.Output) (tx string) {
+	t.Helper()
+	return n.Broadcast(t, n.pay(t, nil, outputs, wire.MaxTxInSequenceNum-1, feeRate, 0))
 }
 
 // SendWithFee is Send with a given fee.
 func (n *Node) SendWithFee(t *testing.T, fee money.Amount, outputs ...chaintest.Output) (tx string) {
 	t.Helper()
-	return n.Broadcast(t, n.pay(t, nil, outputs, 0, fee.Minor().Int64()))
+	return n.Broadcast(t, n.pay(t, nil, outputs, replaceable, 0, fee.Minor().Int64()))
 }
 
 // Spend puts a transaction into the mempool that spends an output of one of the wallet's
@@ -40,7 +46,7 @@ func (n *Node) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n.Broadcast(t, n.pay(t, []wire.OutPoint{*coin}, outputs, feeRate, 0))
+	return n.Broadcast(t, n.pay(t, []wire.OutPoint{*coin}, outputs, replaceable, feeRate, 0))
 }
 
 // Replace double-spends a waiting transaction of the wallet for twice its fee.
@@ -64,7 +70,7 @@ func (n *Node) Conflict(t *testing.T, tx string, outputs ...chaintest.Output) (c
 		fee += n.output(t, in.PreviousOutPoint).Value
 	}
 	rate := fee/maxSize(len(old.TxIn), len(old.TxOut)) + 1
-	return n.pay(t, coins, outputs, 2*rate, 2*fee)
+	return n.pay(t, coins, outputs, replaceable, 2*rate, 2*fee)
 }
 
 // Broadcast puts a transaction of the wallet into the mempool.
@@ -96,9 +102,12 @@ const feeRate = 10
 // change: 68 for each P2WPKH input and 43 for each output, as P2WSH and P2TR need.
 func maxSize(inputs, outputs int) int64 { return int64(11 + 68*inputs + 43*(outputs+1)) }
 
+// replaceable is the sequence number of an input that signals that its transaction may be replaced. See BIP 125, "Summary".
+const replaceable = wire.MaxTxInSequenceNum - 2
+
 // pay makes a transaction that spends the given coins, and more coins of the wallet if
-// they are not enough. Its fee is at least minFee, and at least rate for each virtual byte.
-func (n *Node) pay(t *testing.T, coins []wire.OutPoint, outputs []chaintest.Output, rate, minFee int64) (id string) {
+// they are not enough, by inputs with a sequence number. Its fee is at least minFee, and at least rate for each virtual byte.
+func (n *Node) pay(t *testing.T, coins []wire.OutPoint, outputs []chaintest.Output, sequence uint32, rate, minFee int64) (id string) {
 	t.Helper()
 	tx := wire.NewMsgTx(2)
 	for _, o := range outputs {
@@ -121,7 +130,7 @@ func (n *Node) pay(t *testing.T, coins []wire.OutPoint, outputs []chaintest.Outp
 			coins = append(coins, n.takeCoin(t))
 		}
 		in := wire.NewTxIn(&coins[0], nil, nil)
-		in.Sequence = wire.MaxTxInSequenceNum - 2 // may be replaced: BIP 125
+		in.Sequence = sequence
 		tx.AddTxIn(in)
 		out := n.output(t, coins[0])
 		spent, missing, coins = append(spent, out), missing+out.Value, coins[1:]
