@@ -46,8 +46,8 @@ func wrongTokens(token string) map[string]string {
 	}
 }
 
-// The work for a token depends on its public part only: the secret part is not looked up, and is compared as a hash. So the time of a
-// refusal does not tell how much of a secret part is right.
+// The work for a token depends on its public part only: the secret part is not looked up, and is compared as a hash. So the
+// time of a refusal does not reveal a part of the secret.
 func TestAuthenticateToken_looks_up_the_public_part_only(t *testing.T) {
 	t.Parallel()
 	stored, service, at := newKeyring()
