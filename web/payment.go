@@ -138,26 +138,40 @@ func (h *Handler) renderPayment(ctx context.Context, b *bytes.Buffer, f present.
 // Rendering therefore takes at most a tenth of a processor. The same limit applies to rendered.Small.
 const prerenderPauseFactor = 9
 
+// maxUnrendered is the largest number of new invoices whose pages wait to be rendered in advance.
+const maxUnrendered = 64
+
 // Prerender renders the pages of new invoices before they are opened, until the context ends. It reads the identifiers of
-// the invoices from Config.Created. If invoices are created faster, the pages of some invoices are rendered when they are
-// opened.
+// the invoices from Config.Created. If invoices are created faster than pages are rendered, it renders the page of the newest
+// invoice first, because the pages of the older ones are probably open already.
 func (h *Handler) Prerender(ctx context.Context) error {
 	r := prerenderer{handler: h, quick: rendered.NewCompressor(rendered.Quick), small: rendered.NewCompressor(rendered.Small)}
+	var waiting []string
 	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case id := <-h.config.Created:
-			start := time.Now()
-			if err := r.render(ctx, id); err != nil && ctx.Err() == nil {
-				h.config.Logger.Warn("page not rendered in advance", "invoice", id, "error", err)
+		if len(waiting) == 0 {
+			select {
+			case <-ctx.Done():
+				return nil
+			case id := <-h.config.Created:
+				waiting = append(waiting, id)
 			}
-			if err := pause(ctx, prerenderPauseFactor*time.Since(start)); err != nil {
-				return nil //nolint:nilerr // the context ended
-			}
-			if len(h.config.Created) == 0 {
-				r.compressFurther()
-			}
+		}
+		for len(h.config.Created) > 0 {
+			waiting = append(waiting, <-h.config.Created)
+		}
+		waiting = waiting[max(0, len(waiting)-maxUnrendered):]
+		last := len(waiting) - 1
+		id := waiting[last]
+		waiting = waiting[:last]
+		start := time.Now()
+		if err := r.render(ctx, id); err != nil && ctx.Err() == nil {
+			h.config.Logger.Warn("page not rendered in advance", "invoice", id, "error", err)
+		}
+		if err := pause(ctx, prerenderPauseFactor*time.Since(start)); err != nil {
+			return nil //nolint:nilerr // the context ended
+		}
+		if len(waiting)+len(h.config.Created) == 0 {
+			r.compressFurther()
 		}
 	}
 }
