@@ -102,7 +102,9 @@ func (h *Handler) sendPayment(c echo.Context, f present.Frame, snapshot client.S
 	}
 	page, found := h.cached.Find(key)
 	if !found {
-		if page, err = h.renderPayment(c.Request().Context(), f, snapshot, key, nil); err != nil {
+		b := buffers.Get().(*bytes.Buffer)
+		defer buffers.Put(b)
+		if page, err = h.renderPayment(c.Request().Context(), b, f, snapshot, key); err != nil {
 			return err
 		}
 	}
@@ -120,11 +122,8 @@ func (h *Handler) sendPayment(c echo.Context, f present.Frame, snapshot client.S
 	return c.HTMLBlob(http.StatusOK, body)
 }
 
-// renderPayment renders and compresses the page of an invoice, and caches it. If small is not nil, it then compresses the
-// page with it too.
-func (h *Handler) renderPayment(ctx context.Context, f present.Frame, snapshot client.Snapshot, key present.PageKey, small *rendered.Compressor) (*rendered.Page, error) {
-	b := buffers.Get().(*bytes.Buffer)
-	defer buffers.Put(b)
+// renderPayment renders the page of an invoice into a buffer, compresses it, and caches it.
+func (h *Handler) renderPayment(ctx context.Context, b *bytes.Buffer, f present.Frame, snapshot client.Snapshot, key present.PageKey) (*rendered.Page, error) {
 	b.Reset()
 	h.rendered.Add(1)
 	if err := views.PaymentPage(f.Payment(snapshot, "", false)).Render(ctx, b); err != nil {
@@ -132,44 +131,68 @@ func (h *Handler) renderPayment(ctx context.Context, f present.Frame, snapshot c
 	}
 	page := rendered.New(b.Bytes())
 	h.cached.Add(key, page)
-	if small != nil {
-		page = small.Add(page, b.Bytes())
-		h.cached.Add(key, page)
-	}
 	return page, nil
 }
 
 // prerenderPauseFactor is the pause after the page of an invoice was rendered, as a multiple of the time that this took.
-// Prerender therefore takes at most a tenth of a processor.
+// Rendering therefore takes at most a tenth of a processor. The same limit applies to rendered.Small.
 const prerenderPauseFactor = 9
 
+// maxUnrendered is the largest number of new invoices whose pages wait to be rendered in advance.
+const maxUnrendered = 64
+
 // Prerender renders the pages of new invoices before they are opened, until the context ends. It reads the identifiers of
-// the invoices from Config.Created. If invoices are created faster, it compresses less, and the pages of some invoices are
-// rendered when they are opened.
+// the invoices from Config.Created. If invoices are created faster than pages are rendered, it renders the page of the newest
+// invoice first, because the pages of the older ones are probably open already.
 func (h *Handler) Prerender(ctx context.Context) error {
-	quick, small := rendered.NewCompressor(rendered.Quick), rendered.NewCompressor(rendered.Small)
+	r := prerenderer{handler: h, quick: rendered.NewCompressor(rendered.Quick), small: rendered.NewCompressor(rendered.Small)}
+	var waiting []string
 	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case id := <-h.config.Created:
-			start, compressor := time.Now(), small
-			if len(h.config.Created) > 0 {
-				compressor = quick
+		if len(waiting) == 0 {
+			select {
+			case <-ctx.Done():
+				return nil
+			case id := <-h.config.Created:
+				waiting = append(waiting, id)
 			}
-			if err := h.prerenderPayment(ctx, id, compressor); err != nil && ctx.Err() == nil {
-				h.config.Logger.Warn("page not rendered in advance", "invoice", id, "error", err)
-			}
-			if err := pause(ctx, prerenderPauseFactor*time.Since(start)); err != nil {
-				return nil //nolint:nilerr // the context ended
-			}
+		}
+		for len(h.config.Created) > 0 {
+			waiting = append(waiting, <-h.config.Created)
+		}
+		waiting = waiting[max(0, len(waiting)-maxUnrendered):]
+		last := len(waiting) - 1
+		id := waiting[last]
+		waiting = waiting[:last]
+		start := time.Now()
+		if err := r.render(ctx, id); err != nil && ctx.Err() == nil {
+			h.config.Logger.Warn("page not rendered in advance", "invoice", id, "error", err)
+		}
+		if err := pause(ctx, prerenderPauseFactor*time.Since(start)); err != nil {
+			return nil //nolint:nilerr // the context ended
+		}
+		if len(waiting)+len(h.config.Created) == 0 {
+			r.compressFurther()
 		}
 	}
 }
 
-// prerenderPayment draws the QR codes of the page of an invoice one after the other, and caches the page in the language of
-// the invoice or, if it has none, in that of the shop.
-func (h *Handler) prerenderPayment(ctx context.Context, id string, compressor *rendered.Compressor) error {
+// prerenderer renders pages in advance. Its memory is used again for the next page.
+type prerenderer struct {
+	handler      *Handler
+	quick, small *rendered.Compressor
+	smallAfter   time.Time // time from which small may be used again
+
+	// The page that was rendered last; page is nil if it was not rendered.
+	key  present.PageKey
+	page *rendered.Page
+	text bytes.Buffer
+}
+
+// render draws the QR codes of the page of an invoice one after the other, and caches the page in the language of the
+// invoice or, if it has none, in that of the shop.
+func (r *prerenderer) render(ctx context.Context, id string) error {
+	h := r.handler
+	r.page = nil
 	snapshot, err := h.config.Client.Invoice(ctx, id)
 	if err != nil {
 		return fmt.Errorf("read invoice: %w", err)
@@ -181,12 +204,27 @@ func (h *Handler) prerenderPayment(ctx context.Context, id string, compressor *r
 		language = settings.Languages.Default()
 	}
 	f := h.plainPaymentFrame(ctx, settings, present.Reader{Language: language}, snapshot)
-	key, err := f.PaymentKey(snapshot)
-	if err != nil {
+	if r.key, err = f.PaymentKey(snapshot); err != nil {
 		return fmt.Errorf("key of page: %w", err)
 	}
-	_, err = h.renderPayment(ctx, f, snapshot, key, compressor)
-	return err
+	page, err := h.renderPayment(ctx, &r.text, f, snapshot, r.key)
+	if err != nil {
+		return err
+	}
+	r.page = r.quick.Add(page, r.text.Bytes())
+	h.cached.Add(r.key, r.page)
+	return nil
+}
+
+// compressFurther makes the page that was rendered last smaller, unless this took more than a tenth of the time before.
+func (r *prerenderer) compressFurther() {
+	start := time.Now()
+	if r.page == nil || start.Before(r.smallAfter) {
+		return
+	}
+	r.handler.cached.Add(r.key, r.small.Add(r.page, r.text.Bytes()))
+	end := time.Now()
+	r.smallAfter = end.Add(prerenderPauseFactor * end.Sub(start))
 }
 
 // plainPaymentFrame returns the frame of the page of an invoice at an address without parameters.

@@ -17,7 +17,7 @@ import (
 // Drawing QR codes is the most expensive part of a page. The page of an invoice whose codes were drawn by
 // Prerender draws none.
 func TestPrerender_draws_the_codes_of_new_invoices(t *testing.T) {
-	created := make(chan string, 1)
+	created := make(chan string)
 	inv := presenttest.Invoice("abc")
 	for i := range inv.PaymentMethods {
 		inv.PaymentMethods[i].PaymentCode += "&label=" + rand.Text() // codes that no other test draws

@@ -193,7 +193,7 @@ func TestPayment_cached_page_is_current(t *testing.T) {
 func TestPrerender_renders_the_pages_of_new_invoices(t *testing.T) {
 	german := presenttest.Invoice("german")
 	german.Language = "de"
-	created := make(chan string, 1)
+	created := make(chan string)
 	h := pages(t, newService(presenttest.Invoice("abc"), german), func(c *web.Config) { c.Created = created })
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -219,6 +219,25 @@ func TestPrerender_renders_the_pages_of_new_invoices(t *testing.T) {
 	}
 	cancel()
 	if err := <-done; err != nil {
+		t.Errorf("ended with %v, want no error", err)
+	}
+}
+
+// If invoices wait, the page of the newest one is rendered first.
+func TestPrerender_renders_the_newest_page_first(t *testing.T) {
+	created := make(chan string, 2)
+	s := newService(presenttest.Invoice("old"), presenttest.Invoice("new"))
+	h := pages(t, s, func(c *web.Config) { c.Created = created })
+	created <- "old"
+	created <- "new"
+	ctx, cancel := context.WithCancel(t.Context())
+	s.onInvoice = func(id string) {
+		if id != "new" {
+			t.Errorf("the page of %q is rendered first, want that of the newest invoice", id)
+		}
+		cancel()
+	}
+	if err := h.Prerender(ctx); err != nil {
 		t.Errorf("ended with %v, want no error", err)
 	}
 }

@@ -31,9 +31,10 @@ type service struct {
 	changed     chan struct{} // closed when an invoice changes
 	created     []api.InvoiceRequest
 	keys        []string
-	reads       int     // number of calls of Invoice
-	onRefusal   func()  // runs when UseCheckoutLink refuses
-	refusals    []error // errors for the next creations
+	reads       int             // number of calls of Invoice
+	onInvoice   func(id string) // runs when Invoice is called
+	onRefusal   func()          // runs when UseCheckoutLink refuses
+	refusals    []error         // errors for the next creations
 	simulated   []api.SimulateRequest
 	requoted    []api.RequoteRequest
 	refunds     []api.RefundRequest
@@ -139,6 +140,9 @@ func (s *service) Invoice(_ context.Context, id string) (client.Snapshot, error)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
+	if s.onInvoice != nil {
+		s.onInvoice(id)
+	}
 	return snapshot, err
 }
 
