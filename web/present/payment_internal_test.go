@@ -26,6 +26,7 @@ func TestPaymentKey_has_every_value(t *testing.T) {
 		"Frame.Multilingual":    func(f *Frame, _ *client.Snapshot) { f.Multilingual = true },
 		"Frame.WithAmount":      func(f *Frame, _ *client.Snapshot) { f.WithAmount = true },
 		"Frame.ShopOrigin":      func(f *Frame, _ *client.Snapshot) { f.ShopOrigin = "x" },
+		"Frame.Modal":           func(f *Frame, _ *client.Snapshot) { f.Modal = true },
 		"Frame.Query":           func(f *Frame, _ *client.Snapshot) { f.Query = "x" },
 		"Frame.Now":             func(f *Frame, _ *client.Snapshot) { f.Now = f.Now.AddDate(0, 0, 1) },
 		"Snapshot.ETag":         func(_ *Frame, s *client.Snapshot) { s.ETag = "x" },
