@@ -16,8 +16,8 @@ var (
 	ErrUnsupported = errors.New("the provider does not offer what is needed")
 	// ErrRateLimited means that the provider wants fewer calls.
 	ErrRateLimited = errors.New("the provider limits the number of calls")
-	// ErrLocked means that the wallet of the node is locked.
-	ErrLocked = errors.New("the wallet of the node is locked")
+	// ErrLocked means that lnd waits for the password of its wallet.
+	ErrLocked = errors.New("lnd is locked")
 	// ErrCertificate means that the server has another certificate than the connection names.
 	ErrCertificate = errors.New("the certificate is not the stored one")
 	// ErrSilent means that a relay can be reached, but the wallet behind it does not answer.

@@ -111,3 +111,9 @@ func CheckPreimage(preimage, hash string) error {
 	}
 	return nil
 }
+
+// Canceller is a Provider that can cancel payment requests.
+type Canceller interface {
+	// Cancel makes a payment request that is not paid unpayable.
+	Cancel(ctx context.Context, hash string) error
+}
