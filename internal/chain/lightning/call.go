@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"time"
 
@@ -25,6 +26,21 @@ type Caller struct {
 	Dialer guard.Connector
 	// TLS is the configuration of https; nil trusts the certificates of the system.
 	TLS *tls.Config
+}
+
+// Upgrader returns a client that opens WebSocket connections, for plain connections without TLS. It follows no
+// redirect, and the connections do not end with the context.
+func (c Caller) Upgrader(plain bool) *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext: func(ctx context.Context, _, hostport string) (net.Conn, error) {
+				return c.Dialer.Dial(ctx, guard.Target{Plain: plain, Live: true}, hostport)
+			},
+			TLSClientConfig:        c.TLS.Clone(),
+			MaxResponseHeaderBytes: maxAnswer,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 // Pinned returns a TLS configuration that trusts only the certificate with a SHA-256. A base configuration is

@@ -62,15 +62,15 @@ func (c Connection) String() string {
 	case NWC:
 		hosts := make([]string, len(c.Relays))
 		for i, relay := range c.Relays {
-			hosts[i] = hostOf(relay)
+			hosts[i] = HostOf(relay)
 		}
 		return "NWC, " + strings.Join(hosts, ", ")
 	case Address:
 		return c.User + "@" + c.Domain
 	case LND:
-		return "lnd, " + hostOf(c.Server)
+		return "lnd, " + HostOf(c.Server)
 	}
-	return "phoenixd, " + hostOf(c.Server)
+	return "phoenixd, " + HostOf(c.Server)
 }
 
 // Format implements fmt.Formatter. Every verb prints String.
@@ -82,8 +82,8 @@ func (c Connection) LogValue() slog.Value { return slog.StringValue(c.String()) 
 // MarshalText implements encoding.TextMarshaler.
 func (c Connection) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// hostOf returns the host and port of a valid URL.
-func hostOf(text string) string {
+// HostOf returns the host and port of a valid URL.
+func HostOf(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
 		return ""
