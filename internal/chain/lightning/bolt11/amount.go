@@ -11,8 +11,8 @@ import (
 // bitcoin is a bitcoin in millisatoshi.
 const bitcoin = 100_000_000_000
 
-// maxMilliSatoshi is the number of all bitcoins, in millisatoshi.
-const maxMilliSatoshi = 21_000_000 * bitcoin
+// MaxMilliSatoshi is the number of all bitcoins, in millisatoshi.
+const MaxMilliSatoshi = 21_000_000 * bitcoin
 
 // multipliers are the units of amounts in millisatoshi, largest first; p is a tenth of a
 // millisatoshi.
@@ -54,7 +54,7 @@ func parseAmount(text string) (int64, error) {
 			return 0, fmt.Errorf("amount %q is not a whole number of millisatoshi", text)
 		}
 		count /= 10
-		if count > maxMilliSatoshi {
+		if count > MaxMilliSatoshi {
 			return 0, fmt.Errorf("amount %q is larger than 21 million bitcoin", text)
 		}
 		return count, nil
@@ -63,7 +63,7 @@ func parseAmount(text string) (int64, error) {
 		if m.letter != letter {
 			continue
 		}
-		if count > maxMilliSatoshi/m.unit {
+		if count > MaxMilliSatoshi/m.unit {
 			return 0, fmt.Errorf("amount %q is larger than 21 million bitcoin", text)
 		}
 		return count * m.unit, nil

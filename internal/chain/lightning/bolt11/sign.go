@@ -47,7 +47,7 @@ func (r Request) check() error {
 	switch seconds := r.Time.Unix(); {
 	case !slices.Contains(networks, r.Network):
 		return fmt.Errorf("unknown currency %q", r.Network)
-	case r.MilliSatoshi < 0 || r.MilliSatoshi > maxMilliSatoshi:
+	case r.MilliSatoshi < 0 || r.MilliSatoshi > MaxMilliSatoshi:
 		return errors.New("amount is out of range")
 	case seconds < 0 || seconds >= 1<<(5*timeGroups) || r.Time.Nanosecond() != 0:
 		return errors.New("time is out of range")
