@@ -28,6 +28,17 @@ type Caller struct {
 	TLS *tls.Config
 }
 
+// AnyPort returns a connector that allows any port of public addresses, for servers that the merchant named.
+func AnyPort(c guard.Connector) guard.Connector { return anyPort{c} }
+
+type anyPort struct{ guard.Connector }
+
+// Dial implements guard.Connector.
+func (a anyPort) Dial(ctx context.Context, target guard.Target, hostport string) (net.Conn, error) {
+	target.AnyPort = true
+	return a.Connector.Dial(ctx, target, hostport)
+}
+
 // Upgrader returns a client that opens WebSocket connections, for plain connections without TLS. It follows no
 // redirect, and the connections do not end with the context.
 func (c Caller) Upgrader(plain bool) *http.Client {

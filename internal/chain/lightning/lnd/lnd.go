@@ -58,7 +58,7 @@ var _ interface {
 func New(c Config) *Provider {
 	return &Provider{
 		Signal: lightning.NewSignal(), connection: c.Connection, log: c.Log,
-		call: lightning.Caller{Dialer: c.Dialer, TLS: lightning.Pinned(c.Connection.Certificate, c.TLS)},
+		call: lightning.Caller{Dialer: lightning.AnyPort(c.Dialer), TLS: lightning.Pinned(c.Connection.Certificate, c.TLS)},
 	}
 }
 

@@ -83,7 +83,7 @@ func New(c Config) (*Provider, error) {
 	if p.pair, err = newPair(key, wallet); err != nil {
 		return nil, err
 	}
-	caller := lightning.Caller{Dialer: c.Dialer, TLS: c.TLS}
+	caller := lightning.Caller{Dialer: lightning.AnyPort(c.Dialer), TLS: c.TLS}
 	for _, address := range c.Connection.Relays {
 		p.relays = append(p.relays, &relay{
 			url: address, host: lightning.HostOf(address), upgrader: caller.Upgrader(strings.HasPrefix(address, "ws:")), wallet: p.wallet,

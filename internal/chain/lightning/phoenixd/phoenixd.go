@@ -59,7 +59,7 @@ var _ interface {
 func New(c Config) *Provider {
 	return &Provider{
 		Signal: lightning.NewSignal(), connection: c.Connection, log: c.Log,
-		call: lightning.Caller{Dialer: c.Dialer, TLS: c.TLS},
+		call: lightning.Caller{Dialer: lightning.AnyPort(c.Dialer), TLS: c.TLS},
 	}
 }
 
