@@ -41,8 +41,22 @@ func (e *walletError) isFinal() bool {
 	return err != nil && !errors.Is(err, lightning.ErrUnknown)
 }
 
-// call calls a method of the wallet over all relays. The first reply counts.
+// call calls a method of the wallet. If the wallet does not read the encryption, because the info event is missing or old,
+// call uses the other one from then on.
 func (p *Provider) call(ctx context.Context, method string, params, result any) error {
+	err := p.callOnce(ctx, method, params, result)
+	var refusal *walletError
+	if errors.As(err, &refusal) && refusal.code == "UNSUPPORTED_ENCRYPTION" {
+		p.mu.Lock()
+		p.swapped = !p.swapped
+		p.mu.Unlock()
+		return p.callOnce(ctx, method, params, result)
+	}
+	return err
+}
+
+// callOnce calls a method over all relays. The first reply counts.
+func (p *Provider) callOnce(ctx context.Context, method string, params, result any) error {
 	waiting, cancel := context.WithTimeout(ctx, requestTTL)
 	defer cancel()
 	c := &attempt{provider: p, opened: make(chan struct{}, len(p.relays)), request: make(chan struct{}), results: make(chan error, 2*len(p.relays))}
@@ -176,7 +190,8 @@ func (p *Provider) newRequest(method string, params any) (*event, error) {
 func (p *Provider) encryption() encryption {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.info != nil && strings.Contains(p.info.tag("encryption"), string(nip44)) {
+	names44 := p.info != nil && strings.Contains(p.info.tag("encryption"), string(nip44))
+	if names44 != p.swapped {
 		return nip44
 	}
 	return nip04

@@ -2,6 +2,7 @@ package nwc
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"chequer/internal/chain/lightning"
 	"chequer/internal/chain/lightning/lightningtest"
 	"chequer/internal/clocktest"
+	"chequer/internal/guard"
 	"chequer/internal/logtest"
 )
 
@@ -360,6 +362,7 @@ func (s *service) notify(kind int, form encryption, notification string, client 
 
 type fixture struct {
 	*Provider
+	text   string // the pasted connection
 	wallet *service
 	server *lightningtest.Server
 	clock  *clocktest.Clock
@@ -367,6 +370,16 @@ type fixture struct {
 
 // newFixture returns a provider with a wallet behind one or more relays.
 func newFixture(t *testing.T, start time.Time, relays int) *fixture {
+	t.Helper()
+	mux := http.NewServeMux()
+	f := newWallet(t, start, relays, "wss://"+lightningtest.Host, mux)
+	f.server = lightningtest.NewServer(t, mux)
+	f.open(t, f.server, f.server.TLS())
+	return f
+}
+
+// newWallet returns a fixture with a wallet behind relays, without a provider.
+func newWallet(t *testing.T, start time.Time, relays int, base string, mux *http.ServeMux) *fixture {
 	t.Helper()
 	f := &fixture{clock: clocktest.New(start)}
 	walletKey, err := btcec.NewPrivateKey()
@@ -384,26 +397,29 @@ func newFixture(t *testing.T, start time.Time, relays int) *fixture {
 	if f.wallet.pair, err = newPair(walletKey, schnorr.SerializePubKey(clientKey.PubKey())); err != nil {
 		t.Fatal(err)
 	}
-	mux := http.NewServeMux()
-	text := fmt.Sprintf("nostr+walletconnect://%s?secret=%x", f.wallet.public, clientKey.Serialize())
+	f.text = fmt.Sprintf("nostr+walletconnect://%s?secret=%x", f.wallet.public, clientKey.Serialize())
 	for i := range relays {
 		r := newRelay()
 		f.wallet.relays = append(f.wallet.relays, r)
 		mux.Handle(fmt.Sprintf("/%d", i), r)
-		text += fmt.Sprintf("&relay=wss://%s/%d", lightningtest.Host, i)
+		f.text += fmt.Sprintf("&relay=%s/%d", base, i)
 	}
-	f.server = lightningtest.NewServer(t, mux)
-	c, err := lightning.ParseConnection(text)
+	f.wallet.connect(true)
+	return f
+}
+
+// open opens the connection of the wallet.
+func (f *fixture) open(t *testing.T, dialer guard.Connector, config *tls.Config) {
+	t.Helper()
+	c, err := lightning.ParseConnection(f.text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Provider, err = New(Config{Connection: c, Dialer: f.server, TLS: f.server.TLS(), Now: time.Now, Log: slog.New(slog.NewTextHandler(new(logtest.Journal), nil))})
+	f.Provider, err = New(Config{Connection: c, Dialer: dialer, TLS: config, Now: time.Now, Log: slog.New(slog.NewTextHandler(new(logtest.Journal), nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.Close)
-	f.wallet.connect(true)
-	return f
 }
 
 // setDown makes the relays unreachable, or reachable again.

@@ -57,6 +57,7 @@ type Provider struct {
 	mu sync.Mutex
 	// The fields below are protected by mu.
 	info         *event                 // newest info event, nil before there is one
+	swapped      bool                   // the wallet reads the other encryption than info names
 	waiting      map[string]chan *event // of calls, by the ID of the request
 	known, older map[string]bool        // IDs of events
 }
@@ -249,7 +250,7 @@ func (p *Provider) receive(e *event) {
 	switch e.Kind {
 	case kindInfo:
 		if p.info == nil || e.CreatedAt > p.info.CreatedAt {
-			p.info = e
+			p.info, p.swapped = e, false
 		}
 	case kindReply:
 		if waiting := p.waiting[e.tag("e")]; waiting != nil {

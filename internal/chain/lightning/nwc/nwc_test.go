@@ -121,6 +121,31 @@ func replaceBy(fields map[string]any) func(string, map[string]any) {
 	}
 }
 
+// The relay may have lost the info event, or have an old one.
+func TestCall_finds_the_encryption_of_the_wallet(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		announce bool
+		only     encryption
+	}{"no info event, NIP-44": {false, nip44}, "no info event, NIP-04": {false, nip04}, "an old info event": {true, nip04}} {
+		f := newFixture(t, noon, 1)
+		f.wallet.only = test.only
+		if test.announce {
+			f.wallet.announce(t, "nip44_v2", receiving...)
+		}
+		for range 2 {
+			if made, err := f.Make(t.Context(), ask); err != nil {
+				t.Errorf("%s: Make() = %+v, %v", name, made, err)
+			}
+		}
+		f.wallet.set(func() {
+			if n := len(f.wallet.requests); n > 3 {
+				t.Errorf("%s: %d requests, want the encryption to be remembered", name, n)
+			}
+		})
+	}
+}
+
 func TestMake_returns_the_error_of_the_wallet(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
