@@ -21,19 +21,20 @@ var floors = map[string]int{
 
 	"chequer/internal/money": 0, "chequer/internal/api": 0, "chequer/internal/signature": 0,
 	"chequer/internal/keys": 0, "chequer/internal/config": 0, "chequer/internal/seal": 0, "chequer/internal/caller": 0, "chequer/internal/build": 0, "chequer/internal/diskspace": 0, "chequer/internal/filelock": 0, "chequer/internal/requestlog": 0, "chequer/internal/clock": 0, "chequer/internal/token": 0, "chequer/internal/guard": 0, "chequer/internal/logonce": 0, "chequer/internal/download": 0,
-	"chequer/internal/openapi": 0, "chequer/internal/theme": 0, "chequer/internal/proof": 0, "chequer/internal/receipt": 0, "chequer/internal/locale": 0, "chequer/internal/manual": 0, "chequer/internal/zone": 0,
+	"chequer/internal/openapi": 0, "chequer/internal/theme": 0, "chequer/internal/proof": 0, "chequer/internal/receipt": 0, "chequer/internal/locale": 0, "chequer/internal/manual": 0, "chequer/internal/zone": 0, "chequer/internal/chain/lightning/bolt11": 0,
 	"chequer/static": 0,
 
 	"chequer/internal/audit": 1, "chequer/internal/httpapi": 1, "chequer/internal/chain": 1, "chequer/internal/client": 1, "chequer/internal/console": 1, "chequer/internal/storage/engine": 1, "chequer/views": 1, "chequer/web/live": 1, "chequer/web/desk/changes": 1,
 
 	"chequer/internal/account": 2, "chequer/internal/invoice": 2, "chequer/internal/merchant": 2, "chequer/internal/rates": 2, "chequer/internal/exchange": 2,
-	"chequer/internal/client/foreign": 2, "chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2,
+	"chequer/internal/client/foreign": 2, "chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2, "chequer/internal/chain/lightning": 2,
 	"chequer/internal/storage/highwater": 2, "chequer/web/present": 2, "chequer/web/rendered": 2, "chequer/views/desk": 2,
 
 	"chequer/web": 3, "chequer/internal/wire": 3, "chequer/internal/invoicing": 3, "chequer/internal/report": 3, "chequer/internal/casework": 3, "chequer/internal/retention": 3,
 
 	"chequer/internal/server": 4, "chequer/internal/greenfield": 4, "chequer/web/desk/visit": 4, "chequer/internal/watcher": 4, "chequer/internal/webhook": 4, "chequer/internal/notify": 4, "chequer/internal/sale": 4, "chequer/internal/chain/bitcoin/node": 4,
 	"chequer/internal/chain/bitcoin/light": 4, "chequer/internal/chain/ethereum/quorum": 4,
+	"chequer/internal/chain/lightning/lnaddress": 4, "chequer/internal/chain/lightning/lnd": 4, "chequer/internal/chain/lightning/nwc": 4, "chequer/internal/chain/lightning/phoenixd": 4,
 	"chequer/internal/prices": 4, "chequer/internal/readiness": 4, "chequer/internal/demo": 4, "chequer/internal/loglimit": 4,
 
 	"chequer/web/desk/payments": 5, "chequer/web/desk/reports": 5, "chequer/web/desk/sell": 5, "chequer/web/desk/developers": 5, "chequer/web/desk/signin": 5, "chequer/web/desk/team": 5, "chequer/web/desk/settings": 5, "chequer/web/desk/health": 5, "chequer/web/desk/wallets": 5, "chequer/internal/storage": 5, "chequer/internal/storage/backup": 5, "chequer/internal/networks": 5, "chequer/internal/metrics": 5,
@@ -50,19 +51,20 @@ var floors = map[string]int{
 
 // testOnly are the packages that only tests import.
 var testOnly = map[string]bool{
-	"chequer/internal/account/accounttest":         true,
-	"chequer/internal/invoice/invoicetest":         true,
-	"chequer/internal/chain/chaintest":             true,
-	"chequer/internal/chain/bitcoin/bitcointest":   true,
-	"chequer/internal/chain/ethereum/ethereumtest": true,
-	"chequer/internal/storage/storagetest":         true,
-	"chequer/web/present/presenttest":              true,
-	"chequer/internal/e2e":                         true,
-	"chequer/internal/programtest":                 true,
-	"chequer/internal/clocktest":                   true,
-	"chequer/internal/logtest":                     true,
-	"chequer/internal/notify/smtptest":             true,
-	"chequer/internal/exchange/exchangetest":       true,
+	"chequer/internal/account/accounttest":           true,
+	"chequer/internal/invoice/invoicetest":           true,
+	"chequer/internal/chain/chaintest":               true,
+	"chequer/internal/chain/bitcoin/bitcointest":     true,
+	"chequer/internal/chain/ethereum/ethereumtest":   true,
+	"chequer/internal/chain/lightning/lightningtest": true,
+	"chequer/internal/storage/storagetest":           true,
+	"chequer/web/present/presenttest":                true,
+	"chequer/internal/e2e":                           true,
+	"chequer/internal/programtest":                   true,
+	"chequer/internal/clocktest":                     true,
+	"chequer/internal/logtest":                       true,
+	"chequer/internal/notify/smtptest":               true,
+	"chequer/internal/exchange/exchangetest":         true,
 }
 
 func TestImports_point_down(t *testing.T) {

@@ -21,6 +21,8 @@ type Target struct {
 	Plain bool
 	// Live calls must use https, except in the ranges that the operator allows.
 	Live bool
+	// AnyPort calls may use any port, others only those of http and https.
+	AnyPort bool
 }
 
 const maxURL = 2048 // characters
@@ -61,7 +63,7 @@ func (t Target) check(port uint16) error {
 	switch {
 	case t.Plain && t.Live:
 		return &RefusedError{"must be https"}
-	case port != 80 && port != 443:
+	case port != 80 && port != 443 && !t.AnyPort:
 		return &RefusedError{"must use port 443 or 80"}
 	}
 	return nil

@@ -69,6 +69,8 @@ func (n Network) IsTest() bool {
 		return n.Params().Keys != keys.Main
 	case interface{ Params() ethereum.Params }:
 		return n.Params().Testnet
+	case chain.Requester:
+		return n.RequestNetwork() != "bc"
 	}
 	return false
 }

@@ -1,0 +1,35 @@
+package lightning
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrUnknown means that the provider does not know a payment request. It concludes nothing.
+	ErrUnknown = errors.New("the provider does not know the payment request")
+	// ErrFault means that an answer of the provider contradicts itself. No part of the answer is used.
+	ErrFault = errors.New("the provider contradicts itself")
+	// ErrRevoked means that the provider refuses the connection.
+	ErrRevoked = errors.New("the provider refuses the connection")
+	// ErrUnsupported means that the provider does not offer a call that is needed.
+	ErrUnsupported = errors.New("the provider does not offer what is needed")
+	// ErrRateLimited means that the provider wants fewer calls.
+	ErrRateLimited = errors.New("the provider limits the number of calls")
+	// ErrLocked means that lnd waits for the password of its wallet.
+	ErrLocked = errors.New("lnd is locked")
+	// ErrCertificate means that the server has another certificate than the connection names.
+	ErrCertificate = errors.New("the certificate is not the stored one")
+	// ErrSilent means that a relay can be reached, but the wallet behind it does not answer.
+	ErrSilent = errors.New("the relay answers, the wallet does not: is it switched on?")
+)
+
+// LimitError means that the provider makes no request of an amount.
+type LimitError struct {
+	Least, Most int64 // in millisatoshi
+}
+
+// Error implements error.
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("the provider makes requests from %d to %d msat", e.Least, e.Most)
+}

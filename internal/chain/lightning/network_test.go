@@ -1,0 +1,514 @@
+package lightning_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/chaintest"
+	"chequer/internal/chain/lightning"
+	"chequer/internal/chain/lightning/lightningtest"
+	"chequer/internal/money"
+)
+
+// provider is a provider whose answers a test sets.
+type provider struct {
+	*lightning.Signal
+	wallet *lightningtest.Wallet
+
+	mu      sync.Mutex
+	access  lightning.Access
+	answers map[string]lightning.Status
+	errs    map[string]error // by payment hash
+	err     error            // of all calls
+	calls   map[string]int   // lookups by payment hash
+	slow    map[string]bool  // lookups that wait for their context
+	change  func(made *lightning.Made)
+	current int // running lookups
+	highest int // of current
+	cancels []string
+	closed  bool
+	live    bool
+}
+
+func newProvider(t *testing.T) *provider {
+	t.Helper()
+	return &provider{
+		Signal: lightning.NewSignal(), wallet: lightningtest.NewWallet(t, time.Now), answers: map[string]lightning.Status{}, errs: map[string]error{},
+		calls: map[string]int{}, slow: map[string]bool{}, change: func(*lightning.Made) {},
+	}
+}
+
+func (p *provider) set(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+}
+
+func (p *provider) Make(_ context.Context, ask lightning.Ask) (lightning.Made, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err != nil {
+		return lightning.Made{}, p.err
+	}
+	i := p.wallet.Make(ask.MilliSatoshi, ask.Memo, nil, ask.Expiry)
+	made := lightning.Made{Text: i.Text, Hash: i.Hash, LookupURL: "https://example.com/verify"}
+	p.change(&made)
+	return made, nil
+}
+
+func (p *provider) Look(ctx context.Context, sought lightning.Sought) (lightning.Status, error) {
+	p.mu.Lock()
+	p.calls[sought.Hash]++
+	p.current++
+	p.highest = max(p.highest, p.current)
+	slow := p.slow[sought.Hash]
+	p.mu.Unlock()
+	defer p.set(func() { p.current-- })
+	if slow {
+		<-ctx.Done()
+		return lightning.Status{}, ctx.Err()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err != nil {
+		return lightning.Status{}, p.err
+	}
+	return p.answers[sought.Hash], p.errs[sought.Hash]
+}
+
+func (p *provider) Access(context.Context) (lightning.Access, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.access, p.err
+}
+
+func (p *provider) Cancel(_ context.Context, hash string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cancels = append(p.cancels, hash)
+	return nil
+}
+
+func (p *provider) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+func (p *provider) Subscribed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.live
+}
+
+func (p *provider) Close() { p.set(func() { p.closed = true }) }
+
+// watched is the set of pending requests of a scan.
+type watched struct {
+	chaintest.Watch
+	pending map[string]chain.PendingRequest
+}
+
+func (w watched) Requests() iter.Seq[chain.PendingRequest] { return maps.Values(w.pending) }
+
+func sats(n int64) money.Amount { return money.FromCents(n, money.BTC) }
+
+// fixture is a network in a synctest bubble.
+type fixture struct {
+	t        *testing.T
+	provider *provider
+	network  *lightning.Network
+	watched  watched
+}
+
+const (
+	networkID chain.ID = "lightning-wlt_1"
+	walletKey string   = "NWC, relay.example"
+)
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{t: t, provider: newProvider(t), watched: watched{Watch: chaintest.Watch{}, pending: map[string]chain.PendingRequest{}}}
+	f.network = lightning.NewNetwork(lightning.NetworkConfig{
+		ID: networkID, Key: walletKey, Name: walletKey, Provider: f.provider, Currency: "bcrt", Now: time.Now,
+	})
+	return f
+}
+
+// inBubble runs a test with the clock of synctest.
+func inBubble(t *testing.T, test func(f *fixture)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { test(newFixture(t)) })
+}
+
+// add adds a request of 100 satoshis that was made now.
+func (f *fixture) add(hash string, life time.Duration) {
+	f.watched.pending[hash] = chain.PendingRequest{Hash: hash, Amount: sats(100), MadeAt: time.Now(), Until: time.Now().Add(life), Lookup: "https://example.com/" + hash}
+}
+
+func (f *fixture) settle(hash string, status lightning.Status) {
+	status.Settled = true
+	f.provider.set(func() { f.provider.answers[hash] = status })
+}
+
+func (f *fixture) scan() (chain.Snapshot, error) {
+	return f.network.Scan(f.t.Context(), chain.Cursor{}, f.watched)
+}
+
+func (f *fixture) mustScan() chain.Snapshot {
+	f.t.Helper()
+	s, err := f.scan()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return s
+}
+
+// run scans every second for a while, and returns the number of lookups of a request.
+func (f *fixture) run(hash string, d time.Duration) int {
+	f.t.Helper()
+	before := f.provider.calls[hash]
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second) {
+		_, _ = f.scan()
+	}
+	return f.provider.calls[hash] - before
+}
+
+func TestScan_shows_settled_requests_only(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.add("aa", time.Hour)
+		f.add("bb", time.Hour)
+		f.add("cc", time.Hour)
+		madeAt := time.Now()
+		time.Sleep(time.Minute)
+		f.settle("bb", lightning.Status{MilliSatoshi: 150_999, SettledAt: madeAt.Add(30 * time.Second)})
+		f.provider.set(func() { f.provider.errs["cc"] = fmt.Errorf("look up: %w", lightning.ErrUnknown) })
+		started := time.Now()
+		got := f.mustScan()
+		tip := chain.Block{Height: 1, Hash: "lightning"}
+		want := chain.Snapshot{
+			Started: started, From: tip.Cursor(), Tip: tip, Next: tip.Cursor(), Unconfirmed: chain.None,
+			Transfers: []chain.Transfer{{
+				ID: "bb", Tx: "bb", Asset: "BTC-LN", Script: "bb", Amount: sats(150),
+				Block: &chain.Block{Height: 1, Hash: "bb", Time: madeAt.Add(30 * time.Second)},
+			}},
+		}
+		if diff := cmp.Diff(got, want, cmp.Comparer(money.Amount.Equal)); diff != "" {
+			f.t.Errorf("snapshot differs (-got +want):\n%s", diff)
+		}
+		time.Sleep(time.Hour)
+		if diff := cmp.Diff(f.mustScan().Transfers, want.Transfers, cmp.Comparer(money.Amount.Equal)); diff != "" || f.provider.calls["bb"] != 1 {
+			f.t.Errorf("%d lookups, second snapshot differs (-got +want):\n%s", f.provider.calls["bb"], diff)
+		}
+		if h := f.network.Health(); h.Fault != "" || h.Source != walletKey {
+			f.t.Errorf("Health() = %+v, want no fault", h)
+		}
+		delete(f.watched.pending, "bb") // recorded
+		if s := f.mustScan(); len(s.Transfers) != 0 {
+			f.t.Errorf("transfers %+v, want none", s.Transfers)
+		}
+	})
+}
+
+func TestScan_moves_the_time_between_the_request_and_the_scan(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		madeAt := time.Now()
+		for _, hash := range []string{"none", "ahead", "behind"} {
+			f.add(hash, time.Hour)
+		}
+		time.Sleep(time.Minute)
+		f.settle("none", lightning.Status{})
+		f.settle("ahead", lightning.Status{SettledAt: time.Now().Add(time.Hour)})
+		f.settle("behind", lightning.Status{SettledAt: madeAt.Add(-time.Hour)})
+		started := time.Now()
+		got := map[string]time.Duration{}
+		for _, transfer := range f.mustScan().Transfers {
+			got[transfer.ID] = transfer.Block.Time.Sub(started)
+		}
+		if diff := cmp.Diff(got, map[string]time.Duration{"none": 0, "ahead": 0, "behind": -time.Minute}); diff != "" {
+			f.t.Errorf("times differ (-got +want):\n%s", diff)
+		}
+	})
+}
+
+func TestScan_looks_up_less_often_with_time(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.add("aa", 20*time.Minute)
+		for _, phase := range []struct {
+			time     time.Duration
+			from, to int
+		}{
+			{2 * time.Minute, 39, 41}, {18 * time.Minute, 107, 109}, {time.Hour, 59, 62}, {23 * time.Hour, 137, 139}, {24 * time.Hour, 24, 26},
+		} {
+			if got := f.run("aa", phase.time); got < phase.from || got > phase.to {
+				f.t.Errorf("%d lookups in %s, want %d to %d", got, phase.time, phase.from, phase.to)
+			}
+		}
+	})
+}
+
+func TestScan_looks_up_less_often_while_notifications_arrive(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.provider.live = true
+		f.add("aa", 20*time.Minute)
+		if got := f.run("aa", 10*time.Minute); got < 19 || got > 21 {
+			f.t.Errorf("%d lookups, want about 20", got)
+		}
+	})
+}
+
+func TestScan_looks_up_long_requests_before_their_end(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.add("aa", 30*24*time.Hour+30*time.Minute)
+		until := f.watched.pending["aa"].Until
+		f.mustScan()
+		time.Sleep(30 * 24 * time.Hour)
+		f.mustScan() // the next one would be in an hour
+		before := f.provider.calls["aa"]
+		time.Sleep(time.Until(until.Add(9 * time.Minute)))
+		f.mustScan()
+		if got := f.provider.calls["aa"] - before; got != 1 {
+			f.t.Errorf("%d lookups 9 minutes after the end, want 1", got)
+		}
+	})
+}
+
+func TestScan_fails_while_the_provider_is_down(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.add("aa", time.Hour)
+		f.add("bb", time.Hour)
+		f.mustScan()
+		f.provider.set(func() { f.provider.err = lightning.ErrSilent })
+		time.Sleep(5 * time.Second)
+		s, err := f.scan()
+		if !errors.Is(err, lightning.ErrSilent) || s.Transfers != nil || !s.Started.IsZero() {
+			f.t.Errorf("Scan() = %+v, %v, want ErrSilent", s, err)
+		}
+		since := time.Now().UTC().Format("15:04")
+		if got := f.network.Health().Fault; !strings.Contains(got, "the relay answers, the wallet does not") || !strings.Contains(got, "not looked up since "+since+"; their invoices stay open") {
+			f.t.Errorf("fault %q", got)
+		}
+		calls := f.run("aa", 10*time.Minute) + f.provider.calls["bb"]
+		if calls > 60 {
+			f.t.Errorf("%d lookups in 10 minutes, want waits of up to a minute", calls)
+		}
+		// A request that was not among the failed ones is due, too, and the provider is not called.
+		delete(f.watched.pending, "aa")
+		delete(f.watched.pending, "bb")
+		f.add("cc", time.Hour)
+		if _, err := f.scan(); !errors.Is(err, lightning.ErrSilent) {
+			f.t.Errorf("Scan() = %v while the provider waits, want ErrSilent", err)
+		}
+		f.settle("cc", lightning.Status{})
+		f.provider.set(func() { f.provider.err = nil })
+		time.Sleep(time.Minute)
+		if s := f.mustScan(); len(s.Transfers) != 1 || f.network.Health().Fault != "" {
+			f.t.Errorf("transfers %+v, fault %q, want the payment and no fault", s.Transfers, f.network.Health().Fault)
+		}
+	})
+}
+
+// A request that cannot be looked up keeps its invoice open, and does not hide the payments of others.
+func TestScan_shows_payments_beside_a_fault(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.add("aa", time.Hour)
+		f.add("bb", time.Hour)
+		f.settle("aa", lightning.Status{})
+		f.provider.set(func() { f.provider.errs["bb"] = fmt.Errorf("look up: %w", lightning.ErrFault) })
+		if s := f.mustScan(); !s.Behind || len(s.Transfers) != 1 {
+			f.t.Errorf("snapshot %+v, want an incomplete one with the payment", s)
+		}
+		if s, err := f.scan(); !errors.Is(err, lightning.ErrFault) {
+			f.t.Errorf("Scan() = %+v, %v, want ErrFault", s, err)
+		}
+		time.Sleep(time.Minute) // the payment was not recorded
+		if s := f.mustScan(); !s.Behind || len(s.Transfers) != 1 {
+			f.t.Errorf("snapshot %+v, want the payment again", s)
+		}
+		delete(f.watched.pending, "bb")
+		if s := f.mustScan(); s.Behind {
+			f.t.Errorf("snapshot %+v, want a complete one", s)
+		}
+	})
+}
+
+func TestScan_refuses_less_than_the_amount(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.add("aa", time.Hour)
+		f.settle("aa", lightning.Status{MilliSatoshi: 99_999})
+		if s, err := f.scan(); !errors.Is(err, lightning.ErrFault) {
+			f.t.Errorf("Scan() = %+v, %v, want ErrFault", s, err)
+		}
+	})
+}
+
+func TestScan_waits_for_no_slow_request(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.add("slow", time.Hour)
+		for i := range 10 {
+			f.add(fmt.Sprint("fast", i), time.Hour)
+		}
+		f.settle("fast7", lightning.Status{})
+		f.provider.set(func() { f.provider.slow["slow"] = true })
+		start := time.Now()
+		s := f.mustScan()
+		if took := time.Since(start); took > 8*time.Second || !s.Behind || len(s.Transfers) != 1 {
+			f.t.Errorf("after %s: snapshot %+v, want the payment within 8 s", took, s)
+		}
+		for i := range 10 {
+			if f.provider.calls[fmt.Sprint("fast", i)] == 0 {
+				f.t.Errorf("fast%d was not looked up", i)
+			}
+		}
+		if _, err := f.scan(); !errors.Is(err, context.DeadlineExceeded) {
+			f.t.Errorf("Scan() = %v, want an error about the slow request", err)
+		}
+	})
+}
+
+func TestScan_limits_the_lookups(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		for i := range 100 {
+			f.add(fmt.Sprint(i), 24*time.Hour)
+		}
+		f.provider.set(func() {
+			for i := range 100 {
+				f.provider.slow[fmt.Sprint(i)] = i%7 == 0
+			}
+		})
+		if s, err := f.scan(); err == nil && !s.Behind {
+			f.t.Errorf("snapshot %+v, want an incomplete one", s)
+		}
+		total := 0
+		for _, n := range f.provider.calls {
+			total += n
+		}
+		if total > 42 || f.provider.highest > 4 {
+			f.t.Errorf("%d lookups within 8 s, %d at once, want at most 5 per second and 4 at once", total, f.provider.highest)
+		}
+	})
+}
+
+func TestScan_completes_many_requests_in_parts(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		for i := range 100 {
+			f.add(fmt.Sprint(i), 24*time.Hour)
+			r := f.watched.pending[fmt.Sprint(i)]
+			r.MadeAt = r.MadeAt.Add(-5 * time.Hour)
+			f.watched.pending[r.Hash] = r
+		}
+		scans := 1
+		for f.mustScan().Behind {
+			scans++
+		}
+		if scans != 3 || len(f.provider.calls) != 100 {
+			f.t.Errorf("%d scans looked up %d requests, want 3 and 100", scans, len(f.provider.calls))
+		}
+	})
+}
+
+func TestRun_makes_requests_due_and_closes_the_provider(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.provider.live = true
+		f.add("aa", time.Hour)
+		ctx, cancel := context.WithCancel(f.t.Context())
+		done := make(chan error)
+		go func() { done <- f.network.Run(ctx) }()
+		f.mustScan()
+		f.settle("aa", lightning.Status{})
+		f.provider.Send()
+		<-f.network.Wake()
+		if s := f.mustScan(); len(s.Transfers) != 1 {
+			f.t.Errorf("transfers %+v, want the payment without a wait", s.Transfers)
+		}
+		cancel()
+		if err := <-done; err != nil || !f.provider.closed {
+			f.t.Errorf("Run() = %v, closed %t", err, f.provider.closed)
+		}
+	})
+}
+
+func TestAsk_returns_a_checked_offer(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		ask := chain.Ask{Connection: walletKey, Amount: sats(2_100), Until: time.Now().Add(20 * time.Minute), Memo: "Shop"}
+		offer, err := f.network.Ask(f.t.Context(), ask)
+		i := f.provider.wallet.Last()
+		want := chain.Offer{Destination: chain.Destination{Address: i.Text, Script: i.Hash}, Until: i.Request.Ends(), Lookup: "https://example.com/verify"}
+		if diff := cmp.Diff(offer, want); err != nil || diff != "" || i.Request.MilliSatoshi != 2_100_000 || i.Request.Expiry != 20*time.Minute || i.Request.Description != "Shop" {
+			f.t.Errorf("Ask() = %v, offer differs (-got +want):\n%s\nrequest %+v", err, diff, i.Request)
+		}
+		if d, err := f.network.ReadAddress("BTC-LN", " LIGHTNING:"+strings.ToUpper(i.Text)); err != nil || d != want.Destination {
+			f.t.Errorf("ReadAddress() = %+v, %v, want %+v", d, err, want.Destination)
+		}
+		if err := f.network.Cancel(f.t.Context(), i.Hash); err != nil || len(f.provider.cancels) != 1 {
+			f.t.Errorf("Cancel() = %v, cancelled %q", err, f.provider.cancels)
+		}
+		for name, test := range map[string]struct {
+			ask    chain.Ask
+			change func()
+			want   string
+		}{
+			"another connection": {chain.Ask{Connection: "other", Amount: sats(1), Until: ask.Until}, func() {}, "another connection"},
+			"no amount":          {chain.Ask{Connection: walletKey, Amount: sats(0), Until: ask.Until}, func() {}, "no request can ask for 0 satoshis"},
+			"too much":           {chain.Ask{Connection: walletKey, Amount: sats(2_100_000_000_000_001), Until: ask.Until}, func() {}, "no request can ask for"},
+			"a wrong request":    {ask, func() { f.provider.change = func(m *lightning.Made) { m.Text = i.Text[:100] } }, "payment request: bech32"},
+			"another hash":       {ask, func() { f.provider.change = func(m *lightning.Made) { m.Hash = i.Hash } }, "another payment hash"},
+			"a limit":            {ask, func() { f.provider.err = &lightning.LimitError{Least: 1, Most: 2} }, "from 1 to 2 msat"},
+		} {
+			f.provider.set(func() { f.provider.change, f.provider.err = func(*lightning.Made) {}, nil; test.change() })
+			if offer, err := f.network.Ask(f.t.Context(), test.ask); err == nil || !strings.Contains(err.Error(), test.want) {
+				f.t.Errorf("%s: Ask() = %+v, %v, want %q", name, offer, err, test.want)
+			}
+		}
+	})
+}
+
+func TestExamine_makes_and_finds_a_request(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.provider.access.Least = 1_500
+		access, err := lightning.Examine(f.t.Context(), f.provider, "bcrt", time.Now)
+		if i := f.provider.wallet.Last(); err != nil || i.Request.MilliSatoshi != 2_000 || f.provider.calls[i.Hash] != 1 || len(f.provider.cancels) != 1 {
+			f.t.Errorf("Examine() = %+v, %v, request %+v", access, err, i.Request)
+		}
+		if got := access.Describe(); got != "ready, makes and finds requests, cannot spend" {
+			f.t.Errorf("Describe() = %q", got)
+		}
+		access.Spending = "pay_invoice"
+		if got := access.Describe(); got != "may spend from your wallet (pay_invoice): replace it by a receive-only connection" {
+			f.t.Errorf("Describe() = %q", got)
+		}
+		if _, err := lightning.Examine(f.t.Context(), f.provider, "bc", time.Now); err == nil || !strings.Contains(err.Error(), `want "lnbc"`) {
+			f.t.Errorf("another network: Examine() = %v", err)
+		}
+		f.provider.set(func() { f.provider.err = lightning.ErrRevoked })
+		if _, err := lightning.Examine(f.t.Context(), f.provider, "bcrt", time.Now); !errors.Is(err, lightning.ErrRevoked) {
+			f.t.Errorf("a revoked connection: Examine() = %v", err)
+		}
+	})
+}
+
+// lost is a provider that does not find its requests.
+type lost struct{ *provider }
+
+func (lost) Look(context.Context, lightning.Sought) (lightning.Status, error) {
+	return lightning.Status{}, lightning.ErrUnknown
+}
+
+func TestExamine_refuses_a_provider_that_does_not_find_its_requests(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		if _, err := lightning.Examine(f.t.Context(), lost{f.provider}, "bcrt", time.Now); !errors.Is(err, lightning.ErrUnknown) {
+			f.t.Errorf("Examine() = %v, want ErrUnknown", err)
+		}
+	})
+}

@@ -1,0 +1,255 @@
+package lightning
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/lightning/bolt11"
+	"chequer/internal/money"
+)
+
+// lookup is the state of the lookups of one request.
+type lookup struct {
+	request chain.PendingRequest
+	dueAt   time.Time
+	backoff backoff // after failures of this request only
+	failure error   // of the last lookup, nil if it succeeded
+	settled *chain.Transfer
+	// failingSince is the start of the current failure, zero if there is none.
+	failingSince time.Time
+	shownAt      time.Time // when a scan returned settled as new; zero if none did
+}
+
+// showAgain is the time after which a settled request counts as new again, because its payment was not recorded.
+const showAgain = time.Minute
+
+// tip is the only cursor: nothing follows from the absence of a transfer.
+var tip = chain.Block{Height: height, Hash: "lightning"}
+
+// Scan implements chain.Scanner: it looks up the requests that are due, and shows those that are settled. It returns an
+// error if it could not look up all of them, so that their invoices do not expire. If some of the others are newly
+// settled, it first returns these as the part of a snapshot that is not complete.
+func (n *Network) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
+	return n.attempts.Scan(from, func() (chain.Snapshot, error) { return n.scan(ctx, watched) })
+}
+
+func (n *Network) scan(ctx context.Context, watched chain.Watched) (chain.Snapshot, error) {
+	started := n.config.Now()
+	s := chain.Snapshot{Started: started, From: tip.Cursor(), Tip: tip, Next: tip.Cursor(), Unconfirmed: chain.None}
+	due, delayed := n.takeDue(watched, started)
+	isComplete := n.lookUp(ctx, due, started)
+	if err := ctx.Err(); err != nil {
+		return chain.Snapshot{}, err
+	}
+	failure, isNew := n.collect(&s)
+	if failure == nil {
+		failure = delayed
+	}
+	switch {
+	case failure != nil && !isNew:
+		return chain.Snapshot{}, failure
+	case failure != nil || !isComplete:
+		s.Behind = true
+	}
+	return s, nil
+}
+
+// takeDue replaces the requests by those of watched, and returns those that are due, newest first. delayed is an error if
+// some of them are not looked up now, because the provider failed just before.
+func (n *Network) takeDue(watched chain.Watched, now time.Time) (due []*lookup, delayed error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	current := map[string]*lookup{}
+	if r, ok := watched.(chain.Requests); ok {
+		for request := range r.Requests() {
+			l := n.lookups[request.Hash]
+			if l == nil {
+				l = &lookup{dueAt: now}
+			}
+			l.request = request
+			current[request.Hash] = l
+		}
+	}
+	n.lookups = current
+	isWaiting := n.backoff.isWaiting(now)
+	for _, l := range current {
+		if l.dueAt.Sub(now) > maxInterval { // the clock was set back
+			l.dueAt = now
+		}
+		switch {
+		case l.settled != nil || now.Before(l.dueAt) || l.backoff.isWaiting(now):
+		case isWaiting:
+			delayed = n.failure
+		default:
+			due = append(due, l)
+		}
+	}
+	slices.SortFunc(due, func(a, b *lookup) int { return b.request.MadeAt.Compare(a.request.MadeAt) })
+	return due, delayed
+}
+
+// lookUp looks up requests, several at once. It returns false if the time of a scan ended before.
+func (n *Network) lookUp(ctx context.Context, due []*lookup, started time.Time) (isComplete bool) {
+	beginning, cancel := context.WithTimeout(ctx, scanTime)
+	defer cancel()
+	places := make(chan struct{}, lookupsAtOnce)
+	var group sync.WaitGroup
+	defer group.Wait()
+	for _, l := range due {
+		if n.limiter.Wait(beginning) != nil {
+			return false
+		}
+		select {
+		case places <- struct{}{}:
+		case <-beginning.Done():
+			return false
+		}
+		if n.isDown() {
+			return true
+		}
+		group.Go(func() {
+			defer func() { <-places }()
+			n.lookUpOne(ctx, l, started)
+		})
+	}
+	return true
+}
+
+// isDown reports whether the provider failed just now.
+func (n *Network) isDown() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.backoff.isWaiting(n.config.Now())
+}
+
+// lookUpOne looks up one request.
+func (n *Network) lookUpOne(ctx context.Context, l *lookup, started time.Time) {
+	limited, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	n.mu.Lock()
+	request := l.request
+	n.mu.Unlock()
+	status, err := n.config.Provider.Look(limited, Sought{Hash: request.Hash, LookupURL: request.Lookup})
+	if ctx.Err() != nil {
+		return
+	}
+	var transfer *chain.Transfer
+	switch {
+	case errors.Is(err, ErrUnknown): // it may be known later
+		err = nil
+	case err == nil && status.Settled:
+		transfer, err = n.transfer(request, status, started)
+	}
+	subscribed := false
+	if w, ok := n.config.Provider.(Waker); ok {
+		subscribed = w.Subscribed()
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := n.config.Now()
+	l.failure = err
+	if err == nil {
+		l.settled, l.dueAt, l.failingSince = transfer, now.Add(interval(request, now, subscribed)), time.Time{}
+		l.backoff.reset()
+		n.backoff.reset()
+		return
+	}
+	if l.failingSince.IsZero() {
+		l.failingSince = now
+	}
+	if isOfRequest(err) {
+		l.backoff.fail(now)
+	} else if !n.backoff.isWaiting(now) {
+		n.backoff.fail(now)
+		n.failure = err
+	}
+}
+
+// isOfRequest reports whether an error says nothing about the lookups of other requests.
+func isOfRequest(err error) bool {
+	return errors.Is(err, ErrFault) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// transfer returns the transfer of a settled request. Its time is between that of the request and the start of the scan.
+func (n *Network) transfer(r chain.PendingRequest, status Status, started time.Time) (*chain.Transfer, error) {
+	amount := r.Amount
+	if status.MilliSatoshi > 0 {
+		amount = money.FromCents(status.MilliSatoshi/milliSatoshi, r.Amount.Currency())
+	}
+	if amount.Cmp(r.Amount) < 0 {
+		return nil, fmt.Errorf("%w: the settled request %s received %s, want %s", ErrFault, r.Hash, amount, r.Amount)
+	}
+	at := status.SettledAt
+	if at.IsZero() || at.After(started) {
+		at = started
+	}
+	if at.Before(r.MadeAt) {
+		at = r.MadeAt
+	}
+	block := chain.Block{Height: height, Hash: r.Hash, Time: at}
+	return &chain.Transfer{ID: r.Hash, Tx: r.Hash, Asset: newAsset(n.config.ID).Code, Script: r.Hash, Amount: amount, Block: &block}, nil
+}
+
+// collect adds the settled requests to a snapshot. isNew is true if some of them are shown for the first time. failure is
+// not nil if requests that were due were not looked up.
+func (n *Network) collect(s *chain.Snapshot) (failure error, isNew bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	failed := 0
+	for _, l := range n.lookups {
+		if l.settled != nil {
+			s.Transfers = append(s.Transfers, *l.settled)
+			if age := s.Started.Sub(l.shownAt); l.shownAt.IsZero() || age < 0 || age >= showAgain {
+				l.shownAt, isNew = s.Started, true
+			}
+		}
+		if l.failure != nil {
+			if failed++; failure == nil || isOfRequest(failure) {
+				failure = l.failure
+			}
+		}
+	}
+	slices.SortFunc(s.Transfers, func(a, b chain.Transfer) int { return strings.Compare(a.ID, b.ID) })
+	if failure == nil {
+		return nil, isNew
+	}
+	return fmt.Errorf("%s of %d not looked up: %w", requests(failed), len(n.lookups), failure), isNew
+}
+
+// overdue describes the requests that could not be looked up, "" if there are none.
+func (n *Network) overdue() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	count := 0
+	var since time.Time
+	var failure error
+	for _, l := range n.lookups {
+		if l.failure == nil {
+			continue
+		}
+		if count++; since.IsZero() || l.failingSince.Before(since) {
+			since, failure = l.failingSince, l.failure
+		}
+	}
+	if count == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%v; %s not looked up since %s; their invoices stay open", failure, requests(count), since.UTC().Format("15:04"))
+}
+
+// readRequest returns the destination of a payment request in any spelling, also as a link.
+func readRequest(text string) (chain.Destination, error) {
+	address := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), chain.SchemeLightning+":")
+	r, err := bolt11.Parse(address)
+	if err != nil {
+		return chain.Destination{}, err
+	}
+	return chain.Destination{Address: address, Script: hex.EncodeToString(r.PaymentHash[:])}, nil
+}

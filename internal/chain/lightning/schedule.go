@@ -1,0 +1,83 @@
+package lightning
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"chequer/internal/chain"
+)
+
+// Limits of the lookups of one connection.
+const (
+	lookupsAtOnce    = 4
+	lookupsPerSecond = 5
+	lookupTimeout    = 5 * time.Second
+	// scanTime is the time after which a scan begins no other lookup.
+	scanTime = 8 * time.Second
+)
+
+const (
+	// quoteTime is the maximum time of a quote. A request is shown for no longer.
+	quoteTime = time.Hour
+	// subscribedInterval is the least interval of the lookups of a request while notifications are received.
+	subscribedInterval = 30 * time.Second
+	// maxInterval is the longest interval.
+	maxInterval = time.Hour
+	// lastLookup is the time before the end of the lookups at which a request is looked up for the last time.
+	lastLookup = time.Minute
+)
+
+// interval returns the time until the next lookup of a request.
+func interval(r chain.PendingRequest, now time.Time, subscribed bool) time.Duration {
+	age := now.Sub(r.MadeAt)
+	shown := min(r.Until.Sub(r.MadeAt), quoteTime)
+	every := maxInterval
+	switch {
+	case age < 2*time.Minute:
+		every = 3 * time.Second
+	case age < shown:
+		every = 10 * time.Second
+	case age < shown+time.Hour:
+		every = time.Minute
+	case age < shown+24*time.Hour:
+		every = 10 * time.Minute
+	}
+	if subscribed {
+		every = max(every, subscribedInterval)
+	}
+	if last := r.Until.Add(chain.LookupGrace - lastLookup).Sub(now); last > 0 {
+		every = min(every, last)
+	}
+	return every
+}
+
+// isFresh reports whether a request may be shown to a shopper.
+func isFresh(r chain.PendingRequest, now time.Time) bool {
+	return now.Sub(r.MadeAt) < quoteTime && now.Before(r.Until.Add(chain.LookupGrace))
+}
+
+// The waits after failures.
+const (
+	minBackoff = time.Second
+	maxBackoff = time.Minute
+)
+
+// backoff delays calls after failures.
+type backoff struct {
+	wait  time.Duration // last wait; zero if the last call succeeded
+	until time.Time
+}
+
+// fail begins a wait that is longer than the one before, with jitter.
+func (b *backoff) fail(now time.Time) {
+	b.wait = min(max(2*b.wait, minBackoff), maxBackoff)
+	b.until = now.Add(b.wait/2 + rand.N(b.wait/2))
+}
+
+// reset ends the waits.
+func (b *backoff) reset() { *b = backoff{} }
+
+// isWaiting reports whether a wait is running. If the clock was set back, none is.
+func (b *backoff) isWaiting(now time.Time) bool {
+	return now.Before(b.until) && b.until.Sub(now) <= maxBackoff
+}

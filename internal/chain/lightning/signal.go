@@ -1,0 +1,63 @@
+package lightning
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+)
+
+// The waits between attempts to receive notifications.
+const (
+	minRetry = time.Second
+	maxRetry = time.Minute
+)
+
+// Signal is the part of a Waker that providers share: it keeps a stream of notifications open.
+type Signal struct {
+	wake       chan struct{}
+	subscribed atomic.Bool
+}
+
+// NewSignal returns a new Signal.
+func NewSignal() *Signal { return &Signal{wake: make(chan struct{}, 1)} }
+
+// Wake implements Waker.
+func (s *Signal) Wake() <-chan struct{} { return s.wake }
+
+// Subscribed implements Waker.
+func (s *Signal) Subscribed() bool { return s.subscribed.Load() }
+
+// Send signals a payment.
+func (s *Signal) Send() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Keep calls receive until the context ends, with growing waits after errors. receive reports with connected that it
+// receives notifications, and returns when the stream ends. Keep sends a signal at each new stream, because
+// payments may have been missed before it.
+func (s *Signal) Keep(ctx context.Context, log *slog.Logger, source string, receive func(ctx context.Context, connected func()) error) {
+	wait := minRetry
+	for ctx.Err() == nil {
+		err := receive(ctx, func() {
+			wait = minRetry
+			if !s.subscribed.Swap(true) {
+				s.Send()
+			}
+		})
+		s.subscribed.Store(false)
+		if ctx.Err() != nil {
+			return
+		}
+		log.Debug("stream of notifications ended", "provider", source, "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait/2 + rand.N(wait/2)):
+		}
+		wait = min(2*wait, maxRetry)
+	}
+}

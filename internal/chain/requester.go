@@ -1,0 +1,74 @@
+package chain
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"chequer/internal/money"
+)
+
+// SchemeLightning is the scheme of the payment links of an asset whose destinations are payment requests.
+const SchemeLightning = "lightning"
+
+// Requested reports whether the destinations of an asset are payment requests, which a Requester asks for, and
+// which are not derived from a key.
+func (a Asset) Requested() bool { return a.Scheme == SchemeLightning }
+
+// Requester is a Scanner whose destinations are payment requests of BOLT 11, made by the provider of a
+// connection: the merchant's wallet or node. NewDestination of a Requester returns an error.
+type Requester interface {
+	Scanner
+	// RequestNetwork is the prefix of the currency that the requests have after "ln": "bc", "tb", "tbs" or "bcrt".
+	RequestNetwork() string
+	// Ask lets the provider make a payment request. The caller checks the offer. The same Ask makes another
+	// request each time.
+	Ask(ctx context.Context, ask Ask) (Offer, error)
+}
+
+// Ask describes a payment request to be made.
+type Ask struct {
+	// Connection is the key of the wallet that gives access to the provider.
+	Connection string
+	Amount     money.Amount
+	// Until is the time until which the request should be valid. The provider may choose another time.
+	Until time.Time
+	// Memo is the description that the payer sees, at most MaxMemo bytes.
+	Memo string
+}
+
+// MaxMemo is the maximum length of a description, in bytes.
+const MaxMemo = 100
+
+// Offer is a payment request that a provider made. Its address is the request in lower case, and its script is
+// the payment hash in hexadecimal digits.
+type Offer struct {
+	Destination
+	// Until is the time at which the request ends.
+	Until time.Time
+	// Lookup is the URL at which the provider of a Lightning address shows whether the request is paid; empty for
+	// other providers. See LUD-21.
+	Lookup string
+}
+
+// Requests is a Watched with the payment requests that a Requester looks up.
+type Requests interface {
+	Watched
+	// Requests returns the requests that may still be paid, or whose payment is not recorded yet.
+	Requests() iter.Seq[PendingRequest]
+}
+
+// PendingRequest is a payment request that is looked up. A request that is settled is a Transfer in a block of height
+// 1 whose hash is the payment hash, and whose time is the time of the settlement: at least MadeAt, and at most
+// the start of the scan.
+type PendingRequest struct {
+	Hash   string // payment hash, the script of the destination
+	Amount money.Amount
+	MadeAt time.Time
+	Until  time.Time // end of the request; it is looked up LookupGrace longer
+	Lookup string    // see Offer
+}
+
+// LookupGrace is the time after the end of a request until which it is looked up, because a payment that began
+// before the end may settle after it.
+const LookupGrace = 10 * time.Minute

@@ -1,0 +1,56 @@
+package networks
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/lightning"
+	"chequer/internal/chain/lightning/lnaddress"
+	"chequer/internal/chain/lightning/lnd"
+	"chequer/internal/chain/lightning/nwc"
+	"chequer/internal/chain/lightning/phoenixd"
+	"chequer/internal/config"
+	"chequer/internal/guard"
+)
+
+// currencies are the prefixes of payment requests after "ln", by the network of Bitcoin.
+var currencies = map[string]string{"mainnet": "bc", "testnet4": "tb", "signet": "tbs", "regtest": "bcrt"}
+
+// Currency returns the prefix after "ln" of the payment requests of the network of the settings.
+func Currency(c config.Config) string { return currencies[c.Bitcoin.Network] }
+
+// NewProvider returns the provider of a connection. It makes no request. Addresses that are not public are called only in
+// the ranges that the operator allows.
+func NewProvider(c config.Config, connection lightning.Connection, now func() time.Time, log *slog.Logger) (lightning.Provider, error) {
+	dialer := &guard.Dialer{Policy: guard.Policy{Allow: c.CallbackAllow()}, Resolver: net.DefaultResolver}
+	switch connection.Kind {
+	case lightning.NWC:
+		return nwc.New(nwc.Config{Connection: connection, Dialer: dialer, Now: now, Log: log})
+	case lightning.Address:
+		return lnaddress.New(lnaddress.Config{Connection: connection, Dialer: dialer, Now: now, Log: log}), nil
+	case lightning.LND:
+		return lnd.New(lnd.Config{Connection: connection, Dialer: dialer, Log: log}), nil
+	case lightning.Phoenixd:
+		return phoenixd.New(phoenixd.Config{Connection: connection, Dialer: dialer, Log: log}), nil
+	}
+	return nil, fmt.Errorf("unknown kind of connection %q", connection.Kind)
+}
+
+// Lightning returns the Lightning network of a connection, whose wallet has a key. It makes no request.
+func Lightning(c config.Config, id chain.ID, key string, connection lightning.Connection, now func() time.Time, log *slog.Logger) (Network, error) {
+	provider, err := NewProvider(c, connection, now, log)
+	if err != nil {
+		return Network{}, err
+	}
+	network := lightning.NewNetwork(lightning.NetworkConfig{
+		ID: id, Key: key, Name: connection.String(), Provider: provider, Currency: Currency(c), Now: now,
+	})
+	return Network{Network: network, Run: network.Run, Probe: func(ctx context.Context) error {
+		_, err := lightning.Examine(ctx, provider, Currency(c), now)
+		return err
+	}}, nil
+}
