@@ -66,7 +66,9 @@ func (s *source) render(ctx context.Context, snapshot client.Snapshot, v live.Va
 		language = settings.Languages.Default()
 	}
 	f := s.handler.plainPaymentFrame(ctx, settings, present.Reader{Language: language, Explicit: v.Explicit}, snapshot)
-	f.Modal = v.Modal
+	if f.Modal = v.Modal; f.Modal { // for the links to other languages
+		f.Query = present.ModalView
+	}
 	page := f.Payment(snapshot, "", false)
 	var b bytes.Buffer
 	if err := templ.RenderFragments(ctx, &b, views.PaymentPage(page), "live"); err != nil {

@@ -348,6 +348,8 @@ func TestStream_keeps_the_view_in_a_frame(t *testing.T) {
 	for target, want := range map[string]bool{"/invoice/no/live": false, "/invoice/no/live?view=modal": true} {
 		if got := content(t, get(t, h, target)); !strings.Contains(got, "/invoice/no") || strings.Contains(got, "/invoice/no?view=modal") != want {
 			t.Errorf("%s: the page has the view: %t, want %t: %s", target, !want, want, got)
+		} else if link := strings.Contains(got, "?view=modal&amp;lang="); link != want {
+			t.Errorf("%s: the link to the languages has the view: %t, want %t: %s", target, link, want, got)
 		}
 	}
 }
