@@ -26,16 +26,18 @@ func Currency(c config.Config) string { return currencies[c.Bitcoin.Network] }
 // NewProvider returns the provider of a connection. It makes no request. Addresses that are not public are called only in
 // the ranges that the operator allows.
 func NewProvider(c config.Config, connection lightning.Connection, now func() time.Time, log *slog.Logger) (lightning.Provider, error) {
-	dialer := &guard.Dialer{Policy: guard.Policy{Allow: c.CallbackAllow()}, Resolver: net.DefaultResolver}
+	of := lightning.ProviderConfig{
+		Connection: connection, Dialer: &guard.Dialer{Policy: guard.Policy{Allow: c.CallbackAllow()}, Resolver: net.DefaultResolver}, Now: now, Log: log,
+	}
 	switch connection.Kind {
 	case lightning.NWC:
-		return nwc.New(nwc.Config{Connection: connection, Dialer: dialer, Now: now, Log: log})
+		return nwc.New(of)
 	case lightning.Address:
-		return lnaddress.New(lnaddress.Config{Connection: connection, Dialer: dialer, Now: now, Log: log}), nil
+		return lnaddress.New(of), nil
 	case lightning.LND:
-		return lnd.New(lnd.Config{Connection: connection, Dialer: dialer, Log: log}), nil
+		return lnd.New(of), nil
 	case lightning.Phoenixd:
-		return phoenixd.New(phoenixd.Config{Connection: connection, Dialer: dialer, Log: log}), nil
+		return phoenixd.New(of), nil
 	}
 	return nil, fmt.Errorf("unknown kind of connection %q", connection.Kind)
 }

@@ -3,12 +3,17 @@ package lightning
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
 	"chequer/internal/chain/lightning/bolt11"
+	"chequer/internal/format"
+	"chequer/internal/guard"
 )
 
 // Provider makes payment requests and looks them up. All methods are safe for concurrent use. They return
@@ -21,6 +26,38 @@ type Provider interface {
 	// Access returns the calls that the connection allows. It asks the provider, so it is also a sign of life.
 	Access(ctx context.Context) (Access, error)
 }
+
+// ProviderConfig is the configuration of a Provider.
+type ProviderConfig struct {
+	Connection Connection
+	Dialer     guard.Connector
+	// TLS is the configuration of connections with TLS; nil trusts the certificates of the system. It is not used if
+	// the connection names a certificate.
+	TLS *tls.Config
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// UnusedHash is the payment hash of no request: the SHA-256 of the empty text. A preimage has 32 bytes.
+const UnusedHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+// CheckUnused checks the error of a lookup of UnusedHash, by which a provider shows that it answers lookups. It
+// returns nil for ErrUnknown.
+func CheckUnused(err error) error {
+	switch {
+	case errors.Is(err, ErrUnknown):
+		return nil
+	case err == nil:
+		return errors.New("the server shows a request that does not exist")
+	}
+	return err
+}
+
+// maxQuoted bounds the length of a text of a provider in an error, in characters.
+const maxQuoted = 120
+
+// Quote returns the beginning of a text of a provider, in one line, for an error.
+func Quote(text string) string { return format.OneLine(text, maxQuoted) }
 
 // Waker is a Provider that signals payments. A signal is a hint to look up requests: it may be missing, and it
 // credits nothing.

@@ -68,11 +68,14 @@ type backoff struct {
 	until time.Time
 }
 
-// fail begins a wait that is longer than the one before, with jitter.
-func (b *backoff) fail(now time.Time) {
+// next returns a wait that is longer than the one before, with jitter.
+func (b *backoff) next() time.Duration {
 	b.wait = min(max(2*b.wait, minBackoff), maxBackoff)
-	b.until = now.Add(b.wait/2 + rand.N(b.wait/2))
+	return b.wait/2 + rand.N(b.wait/2)
 }
+
+// fail begins the next wait.
+func (b *backoff) fail(now time.Time) { b.until = now.Add(b.next()) }
 
 // reset ends the waits.
 func (b *backoff) reset() { *b = backoff{} }

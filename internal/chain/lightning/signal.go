@@ -3,15 +3,9 @@ package lightning
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"sync/atomic"
-	"time"
-)
 
-// The waits between attempts to receive notifications.
-const (
-	minRetry = time.Second
-	maxRetry = time.Minute
+	"chequer/internal/clock"
 )
 
 // Signal is the part of a Waker that providers share: it keeps a stream of notifications open.
@@ -41,10 +35,10 @@ func (s *Signal) Send() {
 // receives notifications, and returns when the stream ends. Keep sends a signal at each new stream, because
 // payments may have been missed before it.
 func (s *Signal) Keep(ctx context.Context, log *slog.Logger, source string, receive func(ctx context.Context, connected func()) error) {
-	wait := minRetry
+	var waits backoff
 	for ctx.Err() == nil {
 		err := receive(ctx, func() {
-			wait = minRetry
+			waits.reset()
 			if !s.subscribed.Swap(true) {
 				s.Send()
 			}
@@ -54,10 +48,8 @@ func (s *Signal) Keep(ctx context.Context, log *slog.Logger, source string, rece
 			return
 		}
 		log.Debug("stream of notifications ended", "provider", source, "error", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait/2 + rand.N(wait/2)):
+		if !clock.Sleep(ctx, waits.next()) {
+			return
 		}
-		wait = min(2*wait, maxRetry)
 	}
 }

@@ -4,17 +4,30 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"chequer/internal/chain/lightning"
 	"chequer/internal/guard"
 )
 
 // Host is the host of every server of a Network.
 const Host = "example.com"
+
+// Config returns the configuration of a provider for a pasted connection. Its log is discarded.
+func Config(t testing.TB, text string, dialer guard.Connector) lightning.ProviderConfig {
+	t.Helper()
+	c, err := lightning.ParseConnection(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lightning.ProviderConfig{Connection: c, Dialer: dialer, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+}
 
 // Server is a server of a provider. It implements guard.Connector, and is the only host that can be reached.
 type Server struct {

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -20,8 +19,6 @@ import (
 
 	"chequer/internal/chain/lightning"
 	"chequer/internal/chain/lightning/bolt11"
-	"chequer/internal/format"
-	"chequer/internal/guard"
 )
 
 const (
@@ -29,19 +26,7 @@ const (
 	termsTTL = 10 * time.Minute
 	// maxURL is the maximum length of a URL, in bytes.
 	maxURL = 2048
-	// maxQuoted bounds the length of a text of the provider in an error, in characters.
-	maxQuoted = 120
 )
-
-// Config is the configuration of a Provider.
-type Config struct {
-	Connection lightning.Connection
-	Dialer     guard.Connector
-	// TLS is the configuration of https; nil trusts the certificates of the system.
-	TLS *tls.Config
-	Now func() time.Time
-	Log *slog.Logger
-}
 
 // Provider is the service of a Lightning address. It implements lightning.Provider.
 type Provider struct {
@@ -59,7 +44,7 @@ type Provider struct {
 var _ lightning.Provider = (*Provider)(nil)
 
 // New returns a new Provider. It makes no call.
-func New(c Config) *Provider {
+func New(c lightning.ProviderConfig) *Provider {
 	return &Provider{
 		address: c.Connection.String(),
 		url:     "https://" + c.Connection.Domain + "/.well-known/lnurlp/" + url.PathEscape(c.Connection.User),
@@ -207,9 +192,9 @@ func (p *Provider) get(ctx context.Context, address string, answer any) error {
 	var refusal struct{ Status, Reason string }
 	if json.Unmarshal(body, &refusal) == nil && strings.EqualFold(refusal.Status, "ERROR") {
 		if strings.Contains(strings.ToLower(refusal.Reason), "not found") {
-			return fmt.Errorf("%w: %s", lightning.ErrUnknown, format.OneLine(refusal.Reason, maxQuoted))
+			return fmt.Errorf("%w: %s", lightning.ErrUnknown, lightning.Quote(refusal.Reason))
 		}
-		return fmt.Errorf("the provider answers: %s", format.OneLine(refusal.Reason, maxQuoted))
+		return fmt.Errorf("the provider answers: %s", lightning.Quote(refusal.Reason))
 	}
 	if status != http.StatusOK {
 		return fmt.Errorf("HTTP status %d", status)

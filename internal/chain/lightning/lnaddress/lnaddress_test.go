@@ -91,10 +91,6 @@ type fixture struct {
 
 func newFixture(t *testing.T, start time.Time) *fixture {
 	t.Helper()
-	c, err := lightning.ParseConnection("anna@example.com")
-	if err != nil {
-		t.Fatal(err)
-	}
 	f := &fixture{clock: clocktest.New(start), log: new(logtest.Journal)}
 	f.service = &service{
 		wallet:   lightningtest.NewWallet(t, f.clock.Now),
@@ -102,7 +98,9 @@ func newFixture(t *testing.T, start time.Time) *fixture {
 		callback: func(map[string]any) {}, verify: func(map[string]any) {}, replace: map[string]http.HandlerFunc{},
 	}
 	f.server = lightningtest.NewServer(t, f.service)
-	f.Provider = lnaddress.New(lnaddress.Config{Connection: c, Dialer: f.server, TLS: f.server.TLS(), Now: f.clock.Now, Log: slog.New(slog.NewTextHandler(f.log, nil))})
+	c := lightningtest.Config(t, "anna@example.com", f.server)
+	c.TLS, c.Now, c.Log = f.server.TLS(), f.clock.Now, slog.New(slog.NewTextHandler(f.log, nil))
+	f.Provider = lnaddress.New(c)
 	return f
 }
 

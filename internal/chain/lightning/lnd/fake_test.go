@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -18,7 +17,6 @@ import (
 	"chequer/internal/chain/lightning/lightningtest"
 	"chequer/internal/chain/lightning/lnd"
 	"chequer/internal/clocktest"
-	"chequer/internal/logtest"
 )
 
 // node is the REST API of lnd, with the texts and statuses of lnd 0.20.
@@ -187,13 +185,9 @@ func macaroonText(t *testing.T, macaroon string) string {
 }
 
 // open returns a provider for a pasted connection.
-func open(t *testing.T, server *lightningtest.Server, text string, change func(c *lnd.Config)) *lnd.Provider {
+func open(t *testing.T, server *lightningtest.Server, text string, change func(c *lightning.ProviderConfig)) *lnd.Provider {
 	t.Helper()
-	c, err := lightning.ParseConnection(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := lnd.Config{Connection: c, Dialer: server, Log: slog.New(slog.NewTextHandler(new(logtest.Journal), nil))}
+	config := lightningtest.Config(t, text, server)
 	if change != nil {
 		change(&config)
 	}

@@ -5,7 +5,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -18,27 +17,11 @@ import (
 	"time"
 
 	"chequer/internal/chain/lightning"
-	"chequer/internal/format"
 	"chequer/internal/guard"
 )
 
-const (
-	// maxQuoted bounds the length of a text of lnd in an error, in characters.
-	maxQuoted = 120
-	// maxEvent is the maximum size of a notification, in bytes. It lists the parts of a payment.
-	maxEvent = 1 << 20
-	// unusedHash is a payment hash of no request.
-	unusedHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-)
-
-// Config is the configuration of a Provider.
-type Config struct {
-	Connection lightning.Connection
-	Dialer     guard.Connector
-	// TLS is used if the connection names no certificate; nil trusts the certificates of the system.
-	TLS *tls.Config
-	Log *slog.Logger
-}
+// maxEvent is the maximum size of a notification, in bytes. It lists the parts of a payment.
+const maxEvent = 1 << 20
 
 // Provider is a node of lnd. It implements lightning.Provider, lightning.Waker and lightning.Canceller.
 type Provider struct {
@@ -55,7 +38,7 @@ var _ interface {
 } = (*Provider)(nil)
 
 // New returns a new Provider. It makes no call.
-func New(c Config) *Provider {
+func New(c lightning.ProviderConfig) *Provider {
 	return &Provider{
 		Signal: lightning.NewSignal(), connection: c.Connection, log: c.Log,
 		call: lightning.Caller{Dialer: lightning.AnyPort(c.Dialer), TLS: lightning.Pinned(c.Connection.Certificate, c.TLS)},
@@ -76,10 +59,7 @@ func (p *Provider) Access(ctx context.Context) (lightning.Access, error) {
 	if need := missing(operations); need != "" {
 		return lightning.Access{}, fmt.Errorf("%w: the macaroon does not allow %s: make one with lncli bakemacaroon invoices:read invoices:write", lightning.ErrUnsupported, need)
 	}
-	if err := p.get(ctx, "/v1/invoice/"+unusedHash, nil); !errors.Is(err, lightning.ErrUnknown) {
-		if err == nil {
-			err = errors.New("the server shows a request that does not exist")
-		}
+	if err := lightning.CheckUnused(p.get(ctx, "/v1/invoice/"+lightning.UnusedHash, nil)); err != nil {
 		return lightning.Access{}, fmt.Errorf("check the node: %w", err)
 	}
 	return lightning.Access{Spending: spending(operations)}, nil
@@ -237,7 +217,7 @@ func (p *Provider) explain(ctx context.Context, status int, content []byte) erro
 		Message string
 	}
 	isRefusal := json.Unmarshal(content, &refusal) == nil && refusal.Message != ""
-	text := format.OneLine(refusal.Message, maxQuoted)
+	text := lightning.Quote(refusal.Message)
 	switch {
 	case !isRefusal:
 	case refusal.Code == codeNotFound && strings.Contains(text, "invoice"):

@@ -13,7 +13,6 @@ import (
 
 	"chequer/internal/chain/lightning"
 	"chequer/internal/chain/lightning/lightningtest"
-	"chequer/internal/chain/lightning/lnd"
 )
 
 func TestProvider_conforms(t *testing.T) {
@@ -175,10 +174,10 @@ func TestProvider_trusts_only_the_certificate_of_the_connection(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, noon, invoiceMacaroon)
 	base := "type=lnd-rest;server=https://example.com;macaroon=" + invoiceMacaroon
-	trusting := func(c *lnd.Config) { c.TLS = f.server.TLS() }
+	trusting := func(c *lightning.ProviderConfig) { c.TLS = f.server.TLS() }
 	for name, test := range map[string]struct {
 		text   string
-		change func(c *lnd.Config)
+		change func(c *lightning.ProviderConfig)
 		is     error
 		want   string
 	}{

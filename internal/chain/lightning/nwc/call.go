@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"chequer/internal/chain/lightning"
-	"chequer/internal/format"
 )
 
 // walletError is an error that the wallet answers. See NIP-47, "Error codes".
@@ -17,7 +16,7 @@ type walletError struct{ code, message string }
 
 // Error implements error.
 func (e *walletError) Error() string {
-	return fmt.Sprintf("the wallet answers %s: %s", format.OneLine(e.code, maxQuoted), format.OneLine(e.message, maxQuoted))
+	return fmt.Sprintf("the wallet answers %s: %s", lightning.Quote(e.code), lightning.Quote(e.message))
 }
 
 // Unwrap returns the error of package lightning for the code, or nil.

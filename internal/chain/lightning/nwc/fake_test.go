@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -18,11 +17,9 @@ import (
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/coder/websocket"
 
-	"chequer/internal/chain/lightning"
 	"chequer/internal/chain/lightning/lightningtest"
 	"chequer/internal/clocktest"
 	"chequer/internal/guard"
-	"chequer/internal/logtest"
 )
 
 // filter is a filter of a subscription. See NIP-01.
@@ -411,12 +408,10 @@ func newWallet(t *testing.T, start time.Time, relays int, base string, mux *http
 // open opens the connection of the wallet.
 func (f *fixture) open(t *testing.T, dialer guard.Connector, config *tls.Config) {
 	t.Helper()
-	c, err := lightning.ParseConnection(f.text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Provider, err = New(Config{Connection: c, Dialer: dialer, TLS: config, Now: time.Now, Log: slog.New(slog.NewTextHandler(new(logtest.Journal), nil))})
-	if err != nil {
+	c := lightningtest.Config(t, f.text, dialer)
+	c.TLS = config
+	var err error
+	if f.Provider, err = New(c); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.Close)

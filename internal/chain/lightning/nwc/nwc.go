@@ -4,7 +4,6 @@ package nwc
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -19,28 +18,14 @@ import (
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 
 	"chequer/internal/chain/lightning"
-	"chequer/internal/format"
-	"chequer/internal/guard"
 )
 
 const (
 	// requestTTL is the time after which the wallet ignores a request. It bounds the wait for the reply.
 	requestTTL = 15 * time.Second
-	// maxQuoted bounds the length of a text of the wallet or a relay in an error, in characters.
-	maxQuoted = 120
 	// maxKnown is the number of IDs of events that are remembered, twice.
 	maxKnown = 1000
 )
-
-// Config is the configuration of a Provider.
-type Config struct {
-	Connection lightning.Connection
-	Dialer     guard.Connector
-	// TLS is the configuration of wss; nil trusts the certificates of the system.
-	TLS *tls.Config
-	Now func() time.Time
-	Log *slog.Logger
-}
 
 // Provider is a wallet. It implements lightning.Provider and lightning.Waker. It connects to the relays when it
 // is called. Close ends the connections.
@@ -68,7 +53,7 @@ var _ interface {
 } = (*Provider)(nil)
 
 // New returns a new Provider. It makes no call.
-func New(c Config) (*Provider, error) {
+func New(c lightning.ProviderConfig) (*Provider, error) {
 	key, err := privateKey(c.Connection.Secret.Reveal())
 	if err != nil {
 		return nil, err
@@ -125,7 +110,7 @@ func (p *Provider) Access(ctx context.Context) (lightning.Access, error) {
 		}
 	}
 	if i := slices.IndexFunc(methods, isSpending); i >= 0 {
-		return lightning.Access{Spending: format.OneLine(methods[i], maxQuoted)}, nil
+		return lightning.Access{Spending: lightning.Quote(methods[i])}, nil
 	}
 	return lightning.Access{}, nil
 }

@@ -1,6 +1,7 @@
 package nwc
 
 import (
+	"chequer/internal/chain/lightning"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,8 +13,6 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-
-	"chequer/internal/format"
 )
 
 const (
@@ -282,7 +281,7 @@ func textOf(parts []json.RawMessage, i int) string {
 	if i < len(parts) {
 		_ = json.Unmarshal(parts[i], &text)
 	}
-	return format.OneLine(text, maxQuoted)
+	return lightning.Quote(text)
 }
 
 // write sends a message. It does not end with the context, because a write that ends early breaks the connection.

@@ -3,7 +3,6 @@ package phoenixd
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,30 +16,15 @@ import (
 	"github.com/coder/websocket"
 
 	"chequer/internal/chain/lightning"
-	"chequer/internal/format"
-	"chequer/internal/guard"
 )
 
 const (
-	// maxQuoted bounds the length of a text of phoenixd in an error, in characters.
-	maxQuoted = 120
 	// maxEvent is the maximum size of a notification, in bytes.
 	maxEvent = 64 << 10
 	// pingInterval is the interval of the pings, and pingTimeout the time until a pong.
 	pingInterval = 30 * time.Second
 	pingTimeout  = 10 * time.Second
-	// unusedHash is a payment hash of no request.
-	unusedHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 )
-
-// Config is the configuration of a Provider.
-type Config struct {
-	Connection lightning.Connection
-	Dialer     guard.Connector
-	// TLS is the configuration of https; nil trusts the certificates of the system.
-	TLS *tls.Config
-	Log *slog.Logger
-}
 
 // Provider is a phoenixd. It implements lightning.Provider and lightning.Waker.
 type Provider struct {
@@ -56,7 +40,7 @@ var _ interface {
 } = (*Provider)(nil)
 
 // New returns a new Provider. It makes no call.
-func New(c Config) *Provider {
+func New(c lightning.ProviderConfig) *Provider {
 	return &Provider{
 		Signal: lightning.NewSignal(), connection: c.Connection, log: c.Log,
 		call: lightning.Caller{Dialer: lightning.AnyPort(c.Dialer), TLS: c.TLS},
@@ -69,10 +53,8 @@ const fullAccess = "the full-access password"
 // Access implements lightning.Provider. A call that needs the password for full access is made without its
 // fields: it is refused, and the status shows the reason.
 func (p *Provider) Access(ctx context.Context) (lightning.Access, error) {
-	if _, err := p.lookup(ctx, unusedHash); !errors.Is(err, lightning.ErrUnknown) {
-		if err == nil {
-			err = errors.New("the server shows a request that does not exist")
-		}
+	_, err := p.lookup(ctx, lightning.UnusedHash)
+	if err := lightning.CheckUnused(err); err != nil {
 		return lightning.Access{}, fmt.Errorf("check phoenixd: %w", err)
 	}
 	status, body, err := p.do(ctx, http.MethodPost, "/lnurlauth", url.Values{})
@@ -176,7 +158,7 @@ func refusal(status int, body []byte) error {
 	if status == http.StatusUnauthorized {
 		return fmt.Errorf("%w: the password is wrong", lightning.ErrRevoked)
 	}
-	return fmt.Errorf("phoenixd answers with status %d: %s", status, format.OneLine(string(body), maxQuoted))
+	return fmt.Errorf("phoenixd answers with status %d: %s", status, lightning.Quote(string(body)))
 }
 
 // Run implements lightning.Waker.

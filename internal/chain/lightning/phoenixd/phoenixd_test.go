@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,7 +19,6 @@ import (
 	"chequer/internal/chain/lightning/lightningtest"
 	"chequer/internal/chain/lightning/phoenixd"
 	"chequer/internal/clocktest"
-	"chequer/internal/logtest"
 )
 
 // daemon has the HTTP API of phoenixd, after its source.
@@ -130,11 +128,9 @@ func newFixture(t *testing.T, start time.Time, password string) *fixture {
 	f := &fixture{clock: clocktest.New(start)}
 	f.daemon = &daemon{wallet: lightningtest.NewWallet(t, f.clock.Now), events: make(chan string)}
 	f.server = lightningtest.NewServer(t, f.daemon)
-	c, err := lightning.ParseConnection("type=phoenixd;server=https://example.com;password=" + password)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Provider = phoenixd.New(phoenixd.Config{Connection: c, Dialer: f.server, TLS: f.server.TLS(), Log: slog.New(slog.NewTextHandler(new(logtest.Journal), nil))})
+	config := lightningtest.Config(t, "type=phoenixd;server=https://example.com;password="+password, f.server)
+	config.TLS = f.server.TLS()
+	f.Provider = phoenixd.New(config)
 	return f
 }
 
