@@ -48,9 +48,7 @@ func (h *Handler) refuseRefund(c echo.Context, id string, apiErr *client.Error, 
 	}
 	f := h.invoiceFrame(c, snapshot)
 	h.allowShop(c, &f, snapshot)
-	if f.Query = ""; f.Modal { // the links to other languages must not keep more of the query of the address that the form posts to
-		f.Query = present.ModalView
-	}
+	f.Query = present.ViewQuery(f.Modal) // not that of the address that the form posts to
 	page := f.Payment(snapshot, "", false)
 	f.RefuseRefund(&page, apiErr, typed)
 	return render(c, pageStatus(apiErr.Status), views.PaymentPage(page))

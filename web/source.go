@@ -66,9 +66,7 @@ func (s *source) render(ctx context.Context, snapshot client.Snapshot, v live.Va
 		language = settings.Languages.Default()
 	}
 	f := s.handler.plainPaymentFrame(ctx, settings, present.Reader{Language: language, Explicit: v.Explicit}, snapshot)
-	if f.Modal = v.Modal; f.Modal { // for the links to other languages
-		f.Query = present.ModalView
-	}
+	f.Modal, f.Query = v.Modal, present.ViewQuery(v.Modal)
 	page := f.Payment(snapshot, "", false)
 	var b bytes.Buffer
 	if err := templ.RenderFragments(ctx, &b, views.PaymentPage(page), "live"); err != nil {

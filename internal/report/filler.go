@@ -18,7 +18,8 @@ type FillStorage interface {
 	FillSums(ctx context.Context, merchantID string) (done bool, err error)
 }
 
-// Filler computes the sums of days after a change of the time zone of a merchant, and all sums after an upgrade that adds them. It is safe for concurrent use.
+// Filler computes the sums of days after a change of the time zone of a merchant, and all sums after an upgrade that adds
+// them. It is safe for concurrent use.
 type Filler struct {
 	storage  FillStorage
 	interval time.Duration

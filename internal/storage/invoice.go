@@ -306,7 +306,7 @@ func (s *Storage) writeRows(ctx context.Context, q querier, c change) error {
 		return err
 	}
 	if !c.inv.Removal.At.IsZero() {
-		if err := examineAgain(ctx, q, c.inv.MerchantID, c.inv.ID); err != nil {
+		if err := examinePassed(ctx, q, c.inv.MerchantID, c.inv.ID); err != nil {
 			return err
 		}
 	}

@@ -91,6 +91,10 @@ func TestRemovePluginMetadata(t *testing.T) {
 		if diff := cmp.Diff(want, got, same); diff != "" {
 			t.Errorf("invoice (-want +got):\n%s", diff)
 		}
+		updateInvoice(t, s, "a", func(inv *invoice.Invoice) { inv.AcceptedAt = end })
+		if n := rows(t, url, "SELECT invoice_id FROM retention_waiting"); len(n) > 0 {
+			t.Errorf("%q wait for a run of the shop, which has no period", n)
+		}
 		removePluginMetadata(t, s, end.AddDate(1, 0, 0))
 		if diff := cmp.Diff([]audit.Fields{{"invoices": "1", "metadata": "1"}}, removals(t, s)); diff != "" {
 			t.Errorf("audit log (-want +got):\n%s", diff)

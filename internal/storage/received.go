@@ -59,7 +59,7 @@ func (r receivedSums) save(ctx context.Context, q querier, forUpdate string) err
 			return fmt.Errorf("write a received sum: %w", err)
 		}
 		const isRow = "WHERE merchant_id = $1 AND counter = $2 AND asset = $3 AND currency = $4 AND decimals = $5"
-		sum, err := readUnits(q.QueryRowContext(ctx, "SELECT units FROM received_sums "+isRow+forUpdate, key...))
+		sum, err := readSum(q.QueryRowContext(ctx, "SELECT units FROM received_sums "+isRow+forUpdate, key...))
 		if err != nil {
 			return fmt.Errorf("read a received sum: %w", err)
 		}
@@ -70,14 +70,19 @@ func (r receivedSums) save(ctx context.Context, q querier, forUpdate string) err
 	return nil
 }
 
-func readUnits(row scanner) (*big.Int, error) {
+func readSum(row scanner) (*big.Int, error) {
 	var text string
 	if err := row.Scan(&text); err != nil {
 		return nil, err
 	}
+	return parseSum(text)
+}
+
+// parseSum parses a stored sum.
+func parseSum(text string) (*big.Int, error) {
 	units, ok := new(big.Int).SetString(text, 10)
 	if !ok {
-		return nil, fmt.Errorf("%q is not a number", text)
+		return nil, fmt.Errorf("the sum %q is not a number", text)
 	}
 	return units, nil
 }
@@ -90,10 +95,10 @@ type receivedChange struct {
 
 // receivedTransfer is a transfer that counts as received.
 type receivedTransfer struct {
-	network, script string
-	index           uint32 // of the address under its key
-	asset           string // code
-	amount          money.Amount
+	script string
+	index  uint32 // of the address under its key
+	asset  string // code
+	amount money.Amount
 }
 
 // isReceived reports whether a transfer counts as received: whether it is as deep as its policy requires.
@@ -229,7 +234,7 @@ const (
 		SELECT created_at, id FROM invoices WHERE merchant_id = $1 AND mode = 'live' AND (created_at, id) > ($2, $3)
 		ORDER BY created_at, id LIMIT 1 OFFSET $4`
 	receivedTransfers = `
-		SELECT t.network, t.script, d.address_index, t.asset, t.amount, t.currency, t.decimals
+		SELECT t.script, d.address_index, t.asset, t.amount, t.currency, t.decimals
 		FROM invoices i JOIN transfers t ON t.invoice_id = i.id JOIN destinations d ON d.script = t.script AND d.network = t.network
 		WHERE i.merchant_id = $1 AND i.mode = 'live' AND (i.created_at, i.id) > ($2, $3) AND (i.created_at, i.id) <= ($4, $5)
 			AND t.presence = 'present' AND t.block_height IS NOT NULL AND t.required > 0 AND t.confirmations >= t.required`
@@ -261,7 +266,7 @@ func (s *Storage) sumReceived(ctx context.Context, q querier, merchantID string,
 func readReceived(row scanner) (t receivedTransfer, err error) {
 	var amount string
 	var currency money.Currency
-	if err := row.Scan(&t.network, &t.script, &t.index, &t.asset, &amount, &currency.Code, &currency.Decimals); err != nil {
+	if err := row.Scan(&t.script, &t.index, &t.asset, &amount, &currency.Code, &currency.Decimals); err != nil {
 		return t, err
 	}
 	if t.amount, err = parseAmount(amount, currency); err != nil {
@@ -306,12 +311,11 @@ func readReceivedSums(ctx context.Context, q querier, merchantID string) (receiv
 		if err := row.Scan(&r.counter, &r.asset, &r.currency.Code, &r.currency.Decimals, &text); err != nil {
 			return err
 		}
-		units, ok := new(big.Int).SetString(text, 10)
-		if !ok {
-			return fmt.Errorf("the sum %q is not a number", text)
+		units, err := parseSum(text)
+		if err == nil {
+			sums[r] = units
 		}
-		sums[r] = units
-		return nil
+		return err
 	}, selectReceived, merchantID)
 	sums.drop()
 	return sums, err

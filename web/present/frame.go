@@ -27,6 +27,14 @@ type Frame struct {
 // it as well, because over plain http, except to localhost, the server cannot recognise the frame by a header.
 const ModalView = "view=modal"
 
+// ViewQuery returns the part of the query of the page of an invoice that the links to other languages keep.
+func ViewQuery(isModal bool) string {
+	if !isModal {
+		return ""
+	}
+	return ModalView
+}
+
 // WithModal returns an address of the page of an invoice, with ModalView if the page that leads there has it.
 func WithModal(address string, isModal bool) string {
 	if !isModal {
