@@ -14,7 +14,6 @@ import (
 	"chequer/internal/audit"
 	"chequer/internal/invoice"
 	"chequer/internal/storage"
-	"chequer/internal/storage/engine"
 )
 
 // createSold creates an invoice of the shop with metadata of a shop plug-in.
@@ -203,30 +202,19 @@ func TestRemovePluginMetadata_by_two_processes(t *testing.T) {
 
 // The upgrade counts the period of existing metadata from the creation of their invoice.
 func TestOpen_dates_existing_plugin_metadata(t *testing.T) {
-	t.Parallel()
-	for name := range engines {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			url := firstRelease(t, name)
-			db, d, err := engine.Connect(url)
-			if err != nil {
-				t.Fatal(err)
+	onFirstRelease(t, func(t *testing.T, url string) {
+		migrateTo(t, url, 56)
+		execSQL(t, url, "INSERT INTO plugin_data (invoice_id, metadata) SELECT id, '{}' FROM invoices")
+		open(t, url)
+		got := rows(t, url, "SELECT p.kept_since - i.created_at FROM plugin_data p JOIN invoices i ON i.id = p.invoice_id")
+		if len(got) == 0 {
+			t.Error("no metadata")
+		}
+		for _, difference := range got {
+			ms, err := strconv.ParseInt(difference, 10, 64)
+			if err != nil || ms <= 0 || ms > 24*time.Hour.Milliseconds() {
+				t.Errorf("the period begins %q ms after the creation, want at most one day", difference)
 			}
-			if err := errors.Join(engine.MigrateTo(t.Context(), db, d, 56), db.Close()); err != nil {
-				t.Fatal(err)
-			}
-			execSQL(t, url, "INSERT INTO plugin_data (invoice_id, metadata) SELECT id, '{}' FROM invoices")
-			open(t, url)
-			got := rows(t, url, "SELECT p.kept_since - i.created_at FROM plugin_data p JOIN invoices i ON i.id = p.invoice_id")
-			if len(got) == 0 {
-				t.Error("no metadata")
-			}
-			for _, difference := range got {
-				ms, err := strconv.ParseInt(difference, 10, 64)
-				if err != nil || ms <= 0 || ms > 24*time.Hour.Milliseconds() {
-					t.Errorf("the period begins %q ms after the creation, want at most one day", difference)
-				}
-			}
-		})
-	}
+		}
+	})
 }

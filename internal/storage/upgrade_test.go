@@ -24,20 +24,37 @@ import (
 func firstRelease(t *testing.T, name string) (url string) {
 	t.Helper()
 	url = withoutTables(t, name)
-	db, d, err := engine.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if err := engine.MigrateTo(t.Context(), db, d, 1); err != nil {
-		t.Fatal(err)
-	}
+	migrateTo(t, url, 1)
 	rows, err := os.ReadFile("testdata/schema1.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
 	execSQL(t, url, string(rows))
 	return url
+}
+
+// onFirstRelease runs a test on both engines, with a database of the first release.
+func onFirstRelease(t *testing.T, test func(t *testing.T, url string)) {
+	t.Helper()
+	t.Parallel()
+	for name := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, firstRelease(t, name))
+		})
+	}
+}
+
+// migrateTo migrates a database to a version of the schema.
+func migrateTo(t *testing.T, url string, version int64) {
+	t.Helper()
+	db, d, err := engine.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(engine.MigrateTo(t.Context(), db, d, version), db.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // withoutTables makes an empty database.
@@ -53,57 +70,52 @@ func withoutTables(t *testing.T, name string) (url string) {
 
 // C79: an upgrade loses no data, and invoices can be created right after it.
 func TestOpen_upgrades_the_first_schema(t *testing.T) {
-	t.Parallel()
-	for name := range engines {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			url := firstRelease(t, name)
-			before := dump(t, url)
-			s := open(t, url)
-			after := dump(t, url)
-			delete(before, "networks") // see checkFirstRelease
-			delete(after, "networks")
-			checkSpendsOnce(t, before, after)
-			checkLists(t, s)
-			delete(after, "invoice_flags") // see checkLists
-			delete(after, "tallies")
-			checkDaySums(t, s, "m", invoice.Test, "the upgrade")
-			delete(after, "day_sums")
-			delete(after, "day_sum_zones")
-			delete(after, "refund_transactions")
-			delete(after, "unreadable_invoices")
-			delete(after, "retention_runs")
-			delete(after, "retention_waiting")
-			delete(after, "book_runs")
-			delete(after, "received_sums")
-			delete(after, "removed_orders")
-			removeAdded(t, after)
-			for i, row := range after["invoices"] { // columns of migrations 10 and 4, empty
-				row, _, _ = strings.Cut(row, ", paid_count: ") // columns of migration 22
-				row = strings.TrimSuffix(strings.TrimSuffix(row, ", revision: 0"), ", conversions: 0")
-				after["invoices"][i] = strings.TrimSuffix(row, `, refund_asset: ""`)
-			}
-			for i, row := range after["api_keys"] { // columns of migrations 21 and 49
-				row = strings.Replace(row, `, plugin: "", token_hash: ""`, "", 1)
-				after["api_keys"][i] = strings.Replace(strings.Replace(row, `, label: ""`, "", 1), ", used_at: <nil>", "", 1)
-			}
-			for i, row := range after["merchants"] {
-				after["merchants"][i] = strings.Replace(row, `, settings: "{}"`, "", 1) // column of migration 37
-			}
-			for i, row := range after["idempotency"] { // column of migration 20
-				after["idempotency"][i] = strings.Replace(row, `, namespace: ""`, "", 1)
-			}
-			if diff := cmp.Diff(before, after); diff != "" {
-				t.Errorf("rows (-before +after):\n%s", diff)
-			}
-			if wrong := rows(t, url, "SELECT e.id FROM events e JOIN invoices i ON i.id = e.invoice_id WHERE e.mode <> i.mode"); len(wrong) > 0 {
-				t.Errorf("events %q have another mode than their invoice", wrong)
-			}
-			checkFirstRelease(t, s)
-			checkNextIndex(t, s, 11, 6)
-			open(t, url) // like the next start
-		})
-	}
+	onFirstRelease(t, func(t *testing.T, url string) {
+		before := dump(t, url)
+		s := open(t, url)
+		after := dump(t, url)
+		delete(before, "networks") // see checkFirstRelease
+		delete(after, "networks")
+		checkSpendsOnce(t, before, after)
+		checkLists(t, s)
+		delete(after, "invoice_flags") // see checkLists
+		delete(after, "tallies")
+		checkDaySums(t, s, "m", invoice.Test, "the upgrade")
+		delete(after, "day_sums")
+		delete(after, "day_sum_zones")
+		delete(after, "refund_transactions")
+		delete(after, "unreadable_invoices")
+		delete(after, "retention_runs")
+		delete(after, "retention_waiting")
+		delete(after, "book_runs")
+		delete(after, "received_sums")
+		delete(after, "removed_orders")
+		removeAdded(t, after)
+		for i, row := range after["invoices"] { // columns of migrations 10 and 4, empty
+			row, _, _ = strings.Cut(row, ", paid_count: ") // columns of migration 22
+			row = strings.TrimSuffix(strings.TrimSuffix(row, ", revision: 0"), ", conversions: 0")
+			after["invoices"][i] = strings.TrimSuffix(row, `, refund_asset: ""`)
+		}
+		for i, row := range after["api_keys"] { // columns of migrations 21 and 49
+			row = strings.Replace(row, `, plugin: "", token_hash: ""`, "", 1)
+			after["api_keys"][i] = strings.Replace(strings.Replace(row, `, label: ""`, "", 1), ", used_at: <nil>", "", 1)
+		}
+		for i, row := range after["merchants"] {
+			after["merchants"][i] = strings.Replace(row, `, settings: "{}"`, "", 1) // column of migration 37
+		}
+		for i, row := range after["idempotency"] { // column of migration 20
+			after["idempotency"][i] = strings.Replace(row, `, namespace: ""`, "", 1)
+		}
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Errorf("rows (-before +after):\n%s", diff)
+		}
+		if wrong := rows(t, url, "SELECT e.id FROM events e JOIN invoices i ON i.id = e.invoice_id WHERE e.mode <> i.mode"); len(wrong) > 0 {
+			t.Errorf("events %q have another mode than their invoice", wrong)
+		}
+		checkFirstRelease(t, s)
+		checkNextIndex(t, s, 11, 6)
+		open(t, url) // like the next start
+	})
 }
 
 // spendsColumn matches the column of transfers with the spends in the first release.
@@ -171,13 +183,7 @@ func TestOpen_keeps_accounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := firstRelease(t, name)
-			db, d, err := engine.Connect(url)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(engine.MigrateTo(t.Context(), db, d, 29), db.Close()); err != nil {
-				t.Fatal(err)
-			}
+			migrateTo(t, url, 29)
 			execSQL(t, url, "INSERT INTO accounts (network, script, born, birth_height, birth_hash) VALUES ('simnet', '"+script+"', 38, 7, '00aa')")
 			before := rows(t, url, "SELECT script FROM destinations ORDER BY script")
 			open(t, url)
@@ -317,28 +323,23 @@ func checkNextIndex(t *testing.T, s *storage.Storage, bitcoin, ether uint32) {
 }
 
 func TestOpen_upgrades_only_when_asked(t *testing.T) {
-	t.Parallel()
-	for name := range engines {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			url := firstRelease(t, name)
-			before := dump(t, url)
-			_, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{})
-			if !errors.Is(err, engine.ErrOlder) {
-				t.Errorf("got error %v, want %v", err, engine.ErrOlder)
-			}
-			checkVersion(t, url, "1")
-			if diff := cmp.Diff(before, dump(t, url)); diff != "" {
-				t.Errorf("rows (-before +after):\n%s", diff)
-			}
-			open(t, url)
-			if s, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{}); err != nil {
-				t.Errorf("after the upgrade: %v", err)
-			} else if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	onFirstRelease(t, func(t *testing.T, url string) {
+		before := dump(t, url)
+		_, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{})
+		if !errors.Is(err, engine.ErrOlder) {
+			t.Errorf("got error %v, want %v", err, engine.ErrOlder)
+		}
+		checkVersion(t, url, "1")
+		if diff := cmp.Diff(before, dump(t, url)); diff != "" {
+			t.Errorf("rows (-before +after):\n%s", diff)
+		}
+		open(t, url)
+		if s, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{}); err != nil {
+			t.Errorf("after the upgrade: %v", err)
+		} else if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestOpen_copies_a_SQLite_database_before_it_upgrades_it(t *testing.T) {
@@ -384,14 +385,7 @@ func TestOpen_keeps_chosen_methods(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := withoutTables(t, name)
-			db, d, err := engine.Connect(url)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close()
-			if err := engine.MigrateTo(t.Context(), db, d, 36); err != nil {
-				t.Fatal(err)
-			}
+			migrateTo(t, url, 36)
 			execSQL(t, url, "INSERT INTO merchants (id, name, created_at, methods) VALUES ('all', 'All', 1, ''), ('some', 'Some', 2, 'EURC-BASE BTC')")
 			found, err := open(t, url).Merchants(t.Context())
 			want := []merchant.Choices{{}, {merchant.SettingMethods: "EURC-BASE BTC"}}

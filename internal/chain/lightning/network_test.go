@@ -319,6 +319,43 @@ func TestScan_fails_while_the_provider_is_down(t *testing.T) {
 	})
 }
 
+// If the provider fails, a scan begins no other lookup.
+func TestScan_stops_when_the_provider_fails(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		for i := range 50 {
+			f.add(fmt.Sprintf("%02x", i), time.Hour)
+		}
+		f.provider.set(func() { f.provider.err = lightning.ErrLocked })
+		if _, err := f.scan(); !errors.Is(err, lightning.ErrLocked) {
+			f.t.Errorf("Scan() = %v, want ErrLocked", err)
+		}
+		calls := 0
+		for _, n := range f.provider.calls {
+			calls += n
+		}
+		if calls == 0 || calls > 4 {
+			f.t.Errorf("%d lookups, want at most 4 that run at once", calls)
+		}
+	})
+}
+
+// A fault of one request delays no other request.
+func TestScan_looks_up_other_requests_after_a_fault(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.add("aa", time.Hour)
+		f.provider.set(func() { f.provider.errs["aa"] = lightning.ErrFault })
+		if _, err := f.scan(); !errors.Is(err, lightning.ErrFault) {
+			f.t.Errorf("Scan() = %v, want ErrFault", err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		f.add("bb", time.Hour)
+		_, _ = f.scan()
+		if n := f.provider.calls["bb"]; n != 1 {
+			f.t.Errorf("%d lookups of the other request, want 1", n)
+		}
+	})
+}
+
 // A request that cannot be looked up keeps its invoice open, and does not hide the payments of others.
 func TestScan_shows_payments_beside_a_fault(t *testing.T) {
 	inBubble(t, func(f *fixture) {

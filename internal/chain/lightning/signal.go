@@ -4,9 +4,31 @@ import (
 	"context"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"chequer/internal/clock"
+
+	"github.com/coder/websocket"
 )
+
+// The interval of the pings on a WebSocket connection, and the time until a pong.
+const (
+	pingInterval = 30 * time.Second
+	pingTimeout  = 10 * time.Second
+)
+
+// Ping sends pings on a WebSocket connection until one is not answered, the context ends, or isOver returns true after a
+// ping.
+func Ping(ctx context.Context, conn *websocket.Conn, isOver func() bool) {
+	for clock.Sleep(ctx, pingInterval) {
+		pinging, cancel := context.WithTimeout(ctx, pingTimeout)
+		err := conn.Ping(pinging)
+		cancel()
+		if err != nil || isOver() {
+			return
+		}
+	}
+}
 
 // Signal is the part of a Waker that providers share: it keeps a stream of notifications open.
 type Signal struct {

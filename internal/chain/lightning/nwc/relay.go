@@ -22,9 +22,6 @@ const (
 	writeTimeout = 5 * time.Second
 	// retryWait is the time after a failure for which a relay is not called.
 	retryWait = 2 * time.Second
-	// pingInterval is the interval of the pings, and pingTimeout the time until a pong.
-	pingInterval = 30 * time.Second
-	pingTimeout  = 10 * time.Second
 	// idleTimeout is the time after which an unused connection is closed.
 	idleTimeout = 2 * time.Minute
 	// overlap is the time before the newest event from which events are asked for again.
@@ -211,24 +208,11 @@ func (r *relay) run(ctx context.Context, s *session) {
 
 // keepAlive sends pings until one is not answered, or the session was not used for a while.
 func (s *session) keepAlive(ctx context.Context, now func() time.Time) {
-	tick := time.NewTicker(pingInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	lightning.Ping(ctx, s.conn, func() bool {
 		s.mu.Lock()
-		idle := now().Sub(s.usedAt) >= idleTimeout
-		s.mu.Unlock()
-		pinging, cancel := context.WithTimeout(ctx, pingTimeout)
-		err := s.conn.Ping(pinging)
-		cancel()
-		if idle || err != nil {
-			return
-		}
-	}
+		defer s.mu.Unlock()
+		return now().Sub(s.usedAt) >= idleTimeout
+	})
 }
 
 // use delays the end of the session.

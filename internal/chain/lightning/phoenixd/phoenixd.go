@@ -21,9 +21,8 @@ import (
 const (
 	// maxEvent is the maximum size of a notification, in bytes.
 	maxEvent = 64 << 10
-	// pingInterval is the interval of the pings, and pingTimeout the time until a pong.
-	pingInterval = 30 * time.Second
-	pingTimeout  = 10 * time.Second
+	// dialTimeout is the maximum time until the stream of notifications begins.
+	dialTimeout = 10 * time.Second
 )
 
 // Provider is a phoenixd. It implements lightning.Provider and lightning.Waker.
@@ -176,7 +175,7 @@ func (p *Provider) receive(ctx context.Context, connected func()) error {
 		return errors.New("malformed URL of the server")
 	}
 	r.SetBasicAuth("", p.connection.Secret.Reveal())
-	dialing, stop := context.WithTimeout(ctx, pingTimeout)
+	dialing, stop := context.WithTimeout(ctx, dialTimeout)
 	defer stop()
 	conn, _, err := websocket.Dial(dialing, "ws"+strings.TrimPrefix(p.connection.Server, "http")+"/websocket", &websocket.DialOptions{ //nolint:bodyclose // the body is the connection
 		HTTPClient: p.call.Upgrader(strings.HasPrefix(p.connection.Server, "http:")), HTTPHeader: r.Header,
@@ -193,7 +192,7 @@ func (p *Provider) receive(ctx context.Context, connected func()) error {
 	go func() {
 		defer close(pinged)
 		defer cancel()
-		ping(ctx, conn)
+		lightning.Ping(ctx, conn, func() bool { return false })
 	}()
 	for {
 		_, message, err := conn.Read(ctx)
@@ -203,25 +202,6 @@ func (p *Provider) receive(ctx context.Context, connected func()) error {
 		var event struct{ Type string }
 		if json.Unmarshal(message, &event) == nil && event.Type == "payment_received" {
 			p.Send()
-		}
-	}
-}
-
-// ping sends pings until one is not answered.
-func ping(ctx context.Context, conn *websocket.Conn) {
-	tick := time.NewTicker(pingInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		pinging, cancel := context.WithTimeout(ctx, pingTimeout)
-		err := conn.Ping(pinging)
-		cancel()
-		if err != nil {
-			return
 		}
 	}
 }
