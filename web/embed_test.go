@@ -119,6 +119,23 @@ func TestFramed_by_the_shop_of_an_invoice(t *testing.T) {
 	}
 }
 
+// An error page that replaces the page of an invoice in a frame may be framed by the same origins.
+func TestFramed_error_pages(t *testing.T) {
+	t.Parallel()
+	s := newService(presenttest.Paid(func(r *api.Resource) { r.ForeignID, r.URLSuccess = "abc", "https://shop.example/thanks" }))
+	h := pages(t, s, func(c *web.Config) { c.PostsPerMinute = 1 })
+	for range 2 { // the second request is over the limit
+		for target, want := range map[string]string{
+			"/invoice/abc/quote?view=modal": "'self' https://shop.example", "/invoice/abc/quote": "'none'", "/invoice/unknown/quote?view=modal": "'none'", "/?view=modal": "'none'",
+		} {
+			response := post(t, h, target, url.Values{}, nil)
+			if got := response.Header.Get("Content-Security-Policy"); response.StatusCode < 400 || !strings.Contains(got, "; frame-ancestors "+want+";") {
+				t.Errorf("%s: status %d, policy %s, want an error with frame-ancestors %s", target, response.StatusCode, got, want)
+			}
+		}
+	}
+}
+
 func TestEmbed_scripts_can_be_loaded_by_other_sites(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), func(c *web.Config) { c.BasePath = "/pay" })

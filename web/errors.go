@@ -55,6 +55,11 @@ func (h *Handler) fail(err error, c echo.Context) {
 	}
 	c.Response().Header().Set("Cache-Control", "no-store")
 	setRetryAfter(c.Response().Header(), status)
+	if isFramed(c) {
+		if snapshot, err := h.invoice(c); err == nil {
+			h.allowShop(c, &present.Frame{}, snapshot) // the page needs no script for a frame
+		}
+	}
 	if err := render(c, status, views.ErrorPage(h.errorPage(c, err, status))); err != nil {
 		h.config.Logger.ErrorContext(c.Request().Context(), "error page failed", "error", err)
 	}

@@ -41,7 +41,7 @@ type Config struct {
 	Storefront       Switch `env:"STOREFRONT" about:"open-amount form at the root: on or off; that of the payment settings of the shop by default"`
 	Rates            string `env:"RATES" about:"live, the default, or fixed:BTC-EUR=86420.00,…,EUR-USD=1.08"`
 	Fiat             string `env:"FIAT" about:"currencies beside EUR and USD that invoices may be in, such as CHF,GBP"`
-	PersonalData     Limit  `env:"PERSONAL_DATA_DAYS" envDefault:"180" about:"days after the end of an invoice for which the data about the buyer that a shop plug-in sent are kept, 31 to 36500; or off, which keeps them"`
+	PersonalData     Days   `env:"PERSONAL_DATA_DAYS" envDefault:"180" about:"days after the end of an invoice for which the data about the buyer that a shop plug-in sent are kept, 31 to 36500; or off, which keeps them"`
 	EuroFloor        string `env:"EURC_FLOOR" envDefault:"0.98" about:"price in euro under which EURC is not offered"`
 	MaxAmount        string `env:"MAX_AMOUNT" envDefault:"1000000" about:"largest amount of an invoice"`
 	RequireNonce     Switch `env:"REQUIRE_NONCE" about:"timestamp and nonce compulsory for invoice/new too: on or off"`
@@ -79,10 +79,6 @@ type Config struct {
 }
 
 const prefix = "CHEQUER_"
-
-// minPersonalDataDays is longer than the time for which the events of an invoice are stored after its end, in days: they
-// contain the same data.
-const minPersonalDataDays, maxPersonalDataDays = 31, 36500
 
 // Switch is a setting that is on or off.
 type Switch bool
@@ -231,9 +227,6 @@ func (c Config) check() []error {
 	}
 	if !regexp.MustCompile(`^([0-9]{1,6}(\.[0-9]{1,2})?)?$`).MatchString(c.ToleranceAmount) {
 		fault("TOLERANCE_AMOUNT", "%q is not an amount of euro like 0.10", c.ToleranceAmount)
-	}
-	if n := c.PersonalData; n != 0 && (n < minPersonalDataDays || n > maxPersonalDataDays) {
-		fault("PERSONAL_DATA_DAYS", "%s is neither off nor a number of days from %d to %d", n, minPersonalDataDays, maxPersonalDataDays)
 	}
 	if c.MaxScanAge < time.Minute || c.MaxScanAge > 24*time.Hour {
 		fault("MAX_SCAN_AGE", "%q is not a time from 1m to 24h, like 10m", c.MaxScanAge)

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -26,16 +27,16 @@ func TestLoad_checks_limits(t *testing.T) {
 
 func TestLoad_checks_the_days_of_personal_data(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]config.Limit{"": 180, "off": 0, "31": 31, "36500": 36500} {
+	for text, want := range map[string]config.Days{"": 180, "off": 0, "31": 31, "36500": 36500} {
 		c, err := config.Load([]string{"CHEQUER_PERSONAL_DATA_DAYS=" + text})
 		if err != nil || c.PersonalData != want {
 			t.Errorf("%q: got %v, error %v, want %v", text, c.PersonalData, err, want)
 		}
 	}
-	for _, text := range []string{"0", "30", "36501", "6 months"} {
+	for _, text := range []string{"0", "-1", "30", "36501", "00180", "180.5", "OFF", "6 months"} {
 		_, err := config.Load([]string{"CHEQUER_PERSONAL_DATA_DAYS=" + text})
-		if err == nil || !strings.HasPrefix(err.Error(), "CHEQUER_PERSONAL_DATA_DAYS: ") {
-			t.Errorf("%q: got error %v, want one that names the setting", text, err)
+		if want := fmt.Sprintf("CHEQUER_PERSONAL_DATA_DAYS: %q is neither off nor a number of days from 31 to 36500", text); err == nil || err.Error() != want {
+			t.Errorf("%q: got error %v, want %s", text, err, want)
 		}
 	}
 }
