@@ -11,6 +11,12 @@ import (
 // SchemeLightning is the scheme of the payment links of an asset whose destinations are payment requests.
 const SchemeLightning = "lightning"
 
+// CodeLightning is the code of the asset whose destinations are payment requests in bitcoin, and the kind of its wallets.
+const CodeLightning = "BTC-LN"
+
+// LightningID returns the ID of the network of a connection, which is a wallet.
+func LightningID(wallet string) ID { return ID("lightning-" + wallet) }
+
 // Requested reports whether the destinations of an asset are payment requests, which a Requester asks for, and
 // which are not derived from a key.
 func (a Asset) Requested() bool { return a.Scheme == SchemeLightning }
@@ -24,11 +30,13 @@ type Requester interface {
 	// Ask lets the provider make a payment request. The caller checks the offer. The same Ask makes another
 	// request each time.
 	Ask(ctx context.Context, ask Ask) (Offer, error)
+	// Cancel makes a request that is not paid unpayable, if the provider can, and does nothing otherwise.
+	Cancel(ctx context.Context, hash string) error
 }
 
 // Ask describes a payment request to be made.
 type Ask struct {
-	// Connection is the key of the wallet that gives access to the provider.
+	// Connection is the ID of the wallet that gives access to the provider.
 	Connection string
 	Amount     money.Amount
 	// Until is the time until which the request should be valid. The provider may choose another time.
@@ -63,10 +71,13 @@ type Requests interface {
 // the start of the scan.
 type PendingRequest struct {
 	Hash   string // payment hash, the script of the destination
+	Text   string // the request
 	Amount money.Amount
 	MadeAt time.Time
-	Until  time.Time // end of the request; it is looked up LookupGrace longer
-	Lookup string    // see Offer
+	// ShownUntil is the end of the quote, after which no shopper sees the request.
+	ShownUntil time.Time
+	Until      time.Time // end of the request; it is looked up LookupGrace longer
+	Lookup     string    // see Offer
 }
 
 // LookupGrace is the time after the end of a request until which it is looked up, because a payment that began

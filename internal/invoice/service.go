@@ -25,10 +25,21 @@ type Rates interface {
 	Evidence(fiat money.Currency, codes ...string) string
 }
 
+// Connections are the Lightning networks of live invoices, one for each connection of a merchant. They change while the
+// program runs. They are safe for concurrent use.
+type Connections interface {
+	// Requester returns the network with an ID, which chain.LightningID returns.
+	Requester(id chain.ID) (chain.Requester, bool)
+	// Asset returns the asset of all connections. Its network is not set.
+	Asset() chain.Asset
+}
+
 // Config configures a Service.
 type Config struct {
 	Storage  Storage
 	Networks map[Mode][]chain.Network
+	// Connections are the Lightning networks of live invoices; nil if there are none.
+	Connections Connections
 	// Rates returns the current rates. All prices of a quote use the same Rates.
 	Rates func() Rates
 	// Unwatched allows networks without a scanner to be offered. They always count as scanned.

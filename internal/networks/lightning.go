@@ -42,14 +42,14 @@ func NewProvider(c config.Config, connection lightning.Connection, now func() ti
 	return nil, fmt.Errorf("unknown kind of connection %q", connection.Kind)
 }
 
-// Lightning returns the Lightning network of a connection, whose wallet has a key. It makes no request.
-func Lightning(c config.Config, id chain.ID, key string, connection lightning.Connection, now func() time.Time, log *slog.Logger) (Network, error) {
+// Lightning returns the Lightning network of a connection, which is the wallet with an ID. It makes no request.
+func Lightning(c config.Config, wallet string, connection lightning.Connection, now func() time.Time, log *slog.Logger) (Network, error) {
 	provider, err := NewProvider(c, connection, now, log)
 	if err != nil {
 		return Network{}, err
 	}
 	network := lightning.NewNetwork(lightning.NetworkConfig{
-		ID: id, Key: key, Name: connection.String(), Provider: provider, Currency: Currency(c), Now: now,
+		ID: chain.LightningID(wallet), Wallet: wallet, Name: connection.String(), Provider: provider, Currency: Currency(c), Now: now,
 	})
 	return Network{Network: network, Run: network.Run, Probe: func(ctx context.Context) error {
 		_, err := lightning.Examine(ctx, provider, Currency(c), now)

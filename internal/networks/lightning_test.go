@@ -33,7 +33,7 @@ func openLightning(t *testing.T, text string, environ ...string) networks.Networ
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := networks.Lightning(c, "lightning-wlt_1", "key", connection, time.Now, slog.New(slog.DiscardHandler))
+	n, err := networks.Lightning(c, "wlt_1", connection, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,8 @@ const height = 1
 // newAsset returns the asset of the payment requests of a network.
 func newAsset(network chain.ID) chain.Asset {
 	return chain.Asset{
-		Code: "BTC-LN", Symbol: "BTC", Name: "Lightning", Network: network, NetworkName: "Lightning", Currency: money.BTC,
-		Wallet: "BTC-LN", Rate: "BTC", Dust: money.Zero(money.BTC), Scheme: chain.SchemeLightning, Volatile: true,
+		Code: chain.CodeLightning, Symbol: "BTC", Name: "Lightning", Network: network, NetworkName: "Lightning", Currency: money.BTC,
+		Wallet: chain.CodeLightning, Rate: "BTC", Dust: money.Zero(money.BTC), Scheme: chain.SchemeLightning, Volatile: true,
 		Policy: chain.Policy{Depth: []chain.Depth{{Confirmations: 1}}, BlockGrace: time.Minute},
 	}
 }
@@ -31,8 +31,8 @@ func newAsset(network chain.ID) chain.Asset {
 // NetworkConfig is the configuration of a Network.
 type NetworkConfig struct {
 	ID chain.ID
-	// Key is the key of the wallet of the connection. Requests for other wallets are refused.
-	Key string
+	// Wallet is the ID of the wallet that is the connection. Requests for other wallets are refused.
+	Wallet string
 	// Name is the provider for people, such as Connection.String.
 	Name     string
 	Provider Provider
@@ -95,7 +95,7 @@ func (n *Network) Ask(ctx context.Context, ask chain.Ask) (chain.Offer, error) {
 	sum := ask.Amount.Minor()
 	now := n.config.Now()
 	switch {
-	case ask.Connection != n.config.Key:
+	case ask.Connection != n.config.Wallet:
 		return chain.Offer{}, errors.New("the network has another connection")
 	case !sum.IsInt64() || sum.Sign() <= 0 || sum.Int64() > bolt11.MaxMilliSatoshi/milliSatoshi:
 		return chain.Offer{}, fmt.Errorf("no request can ask for %s satoshis", sum)
@@ -117,7 +117,7 @@ func (n *Network) Ask(ctx context.Context, ask chain.Ask) (chain.Offer, error) {
 // milliSatoshi is the number of millisatoshis in a satoshi.
 const milliSatoshi = 1000
 
-// Cancel makes a request that is not paid unpayable, if the provider can.
+// Cancel implements chain.Requester.
 func (n *Network) Cancel(ctx context.Context, hash string) error {
 	if c, ok := n.config.Provider.(Canceller); ok {
 		return c.Cancel(ctx, hash)

@@ -132,15 +132,16 @@ type fixture struct {
 }
 
 const (
-	networkID chain.ID = "lightning-wlt_1"
-	walletKey string   = "NWC, relay.example"
+	networkID    chain.ID = "lightning-wlt_1"
+	walletID     string   = "wlt_1"
+	providerName string   = "NWC, relay.example"
 )
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, provider: newProvider(t), watched: watched{Watch: chaintest.Watch{}, pending: map[string]chain.PendingRequest{}}}
 	f.network = lightning.NewNetwork(lightning.NetworkConfig{
-		ID: networkID, Key: walletKey, Name: walletKey, Provider: f.provider, Currency: "bcrt", Now: time.Now,
+		ID: networkID, Wallet: walletID, Name: providerName, Provider: f.provider, Currency: "bcrt", Now: time.Now,
 	})
 	return f
 }
@@ -154,7 +155,7 @@ func inBubble(t *testing.T, test func(f *fixture)) {
 
 // add adds a request of 100 satoshis that was made now.
 func (f *fixture) add(hash string, life time.Duration) {
-	f.watched.pending[hash] = chain.PendingRequest{Hash: hash, Amount: sats(100), MadeAt: time.Now(), Until: time.Now().Add(life), Lookup: "https://example.com/" + hash}
+	f.watched.pending[hash] = chain.PendingRequest{Hash: hash, Amount: sats(100), MadeAt: time.Now(), ShownUntil: time.Now().Add(min(life, time.Hour)), Until: time.Now().Add(life), Lookup: "https://example.com/" + hash}
 }
 
 func (f *fixture) settle(hash string, status lightning.Status) {
@@ -211,7 +212,7 @@ func TestScan_shows_settled_requests_only(t *testing.T) {
 		if diff := cmp.Diff(f.mustScan().Transfers, want.Transfers, cmp.Comparer(money.Amount.Equal)); diff != "" || f.provider.calls["bb"] != 1 {
 			f.t.Errorf("%d lookups, second snapshot differs (-got +want):\n%s", f.provider.calls["bb"], diff)
 		}
-		if h := f.network.Health(); h.Fault != "" || h.Source != walletKey {
+		if h := f.network.Health(); h.Fault != "" || h.Source != providerName {
 			f.t.Errorf("Health() = %+v, want no fault", h)
 		}
 		delete(f.watched.pending, "bb") // recorded
@@ -442,7 +443,7 @@ func TestScan_completes_many_requests_in_parts(t *testing.T) {
 		for i := range 100 {
 			f.add(fmt.Sprint(i), 24*time.Hour)
 			r := f.watched.pending[fmt.Sprint(i)]
-			r.MadeAt = r.MadeAt.Add(-5 * time.Hour)
+			r.MadeAt, r.ShownUntil = r.MadeAt.Add(-5*time.Hour), r.MadeAt.Add(-4*time.Hour)
 			f.watched.pending[r.Hash] = r
 		}
 		scans := 1

@@ -136,7 +136,7 @@ func (n *Network) lookUpOne(ctx context.Context, l *lookup, started time.Time) {
 	n.mu.Lock()
 	request := l.request
 	n.mu.Unlock()
-	status, err := n.config.Provider.Look(limited, Sought{Hash: request.Hash, LookupURL: request.Lookup})
+	status, err := n.config.Provider.Look(limited, Sought{Hash: request.Hash, Text: request.Text, LookupURL: request.Lookup})
 	if ctx.Err() != nil {
 		return
 	}

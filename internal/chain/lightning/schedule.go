@@ -17,8 +17,6 @@ const (
 )
 
 const (
-	// quoteTime is the maximum time of a quote. A request is shown for no longer.
-	quoteTime = time.Hour
 	// subscribedInterval is the least interval of the lookups of a request while notifications are received.
 	subscribedInterval = 30 * time.Second
 	// maxInterval is the longest interval.
@@ -30,7 +28,7 @@ const (
 // interval returns the time until the next lookup of a request.
 func interval(r chain.PendingRequest, now time.Time, subscribed bool) time.Duration {
 	age := now.Sub(r.MadeAt)
-	shown := min(r.Until.Sub(r.MadeAt), quoteTime)
+	shown := r.ShownUntil.Sub(r.MadeAt)
 	every := maxInterval
 	switch {
 	case age < 2*time.Minute:
@@ -53,7 +51,7 @@ func interval(r chain.PendingRequest, now time.Time, subscribed bool) time.Durat
 
 // isFresh reports whether a request may be shown to a shopper.
 func isFresh(r chain.PendingRequest, now time.Time) bool {
-	return now.Sub(r.MadeAt) < quoteTime && now.Before(r.Until.Add(chain.LookupGrace))
+	return now.Before(r.ShownUntil.Add(chain.LookupGrace)) && now.Before(r.Until.Add(chain.LookupGrace))
 }
 
 // The waits after failures.
