@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
@@ -36,14 +37,15 @@ type Requester interface {
 
 // Ask describes a payment request to be made.
 type Ask struct {
-	// Connection is the ID of the wallet that gives access to the provider.
-	Connection string
-	Amount     money.Amount
+	Amount money.Amount
 	// Until is the time until which the request should be valid. The provider may choose another time.
 	Until time.Time
 	// Memo is the description that the payer sees, at most MaxMemo bytes.
 	Memo string
 }
+
+// ErrAmount means that the provider makes no request of an amount.
+var ErrAmount = errors.New("the provider makes no payment request of this amount")
 
 // MaxMemo is the maximum length of a description, in bytes.
 const MaxMemo = 100

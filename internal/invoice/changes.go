@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -302,7 +303,7 @@ func (s *Service) allBehind(ctx context.Context) ([]chain.ID, error) {
 		return nil, fmt.Errorf("read progress: %w", err)
 	}
 	behind := []chain.ID{}
-	for network := range s.scanned {
+	for _, network := range slices.AppendSeq(s.connections.Networks(), maps.Keys(s.scanned)) {
 		if s.isBehind(network, progress) {
 			behind = append(behind, network)
 		}

@@ -66,8 +66,9 @@ type pricedMethod struct {
 }
 
 // Create makes an invoice with every payment method that can be offered now. It sends no request to
-// a network. The errors are ErrNoWallet, ErrUnwatched, *UnknownMethodError, ErrNoMethod,
-// ErrUnreached, ErrTooLong, *NoRateError, *TooSmallError, *TooManyUnpaidError and ErrConflict.
+// a network, except that it lets the provider of a connection make a payment request, for which it waits
+// for 800 ms at most; a later request is added to the invoice. The errors are ErrNoWallet, ErrUnwatched, *UnknownMethodError, ErrNoMethod,
+// ErrUnreached, ErrTooLong, ErrTooLarge, *NoRateError, *TooSmallError, *TooManyUnpaidError and ErrConflict.
 //
 // For a known idempotency key Create returns the invoice that was made with the key. The caller must
 // call Replay first, because Create fails if no method can be offered now. If the order already has
@@ -88,20 +89,27 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	id, now, evidence := cmp.Or(r.ID, s.newID()), s.now(), rates.Evidence(r.Terms.Price.Currency(), rateCodes(priced)...)
 	r.source, r.evidence = rates.Source(), evidenceName(evidence)
 	s.prederive(priced)
+	asked := s.askForNew(id, r, priced, now)
 	inv, replayed, err := s.storage.CreateInvoice(ctx, Creation{
 		MerchantID: r.MerchantID, Key: r.Key, BodyHash: r.BodyHash, At: now, Nonce: r.Nonce, Order: r.Order, Link: r.Link,
 		Mode: r.Mode, UnpaidLimits: r.UnpaidLimits,
 		EvidenceName: r.evidence, Evidence: evidence, PluginMetadata: r.PluginMetadata,
 		Build: func(next NextIndex) (*Invoice, error) {
-			return s.build(id, now, r, priced, progress, next)
+			return s.build(id, now, r, priced, asked.made, progress, next)
 		},
 	})
+	if err != nil || replayed {
+		asked.discard()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("create invoice: %w", err)
 	}
 	if !replayed {
+		asked.attachLate(inv.ID)
 		for i, m := range inv.Methods {
-			s.predictor.correct(priced[i].wallet.Counter, m.Index)
+			if !m.Asset.Requested() {
+				s.predictor.correct(priced[i].wallet.Counter, m.Index)
+			}
 		}
 		s.log.Info("invoice created", "invoice", inv.ID, "mode", inv.Mode, "methods", len(inv.Methods))
 	}
@@ -138,18 +146,25 @@ func (s *Service) Ordered(ctx context.Context, o Order) (*Invoice, error) {
 }
 
 // build makes the invoice inside the transaction that allocates its destination indexes.
-func (s *Service) build(id string, now time.Time, request CreateRequest, priced []pricedMethod, progress map[chain.ID]Progress, next NextIndex) (*Invoice, error) {
+func (s *Service) build(id string, now time.Time, request CreateRequest, priced []pricedMethod, made []PaymentRequest, progress map[chain.ID]Progress, next NextIndex) (*Invoice, error) {
 	inv := &Invoice{
 		ID: id, MerchantID: request.MerchantID, Mode: request.Mode, Version: 1, CreatedAt: now, Origin: request.Origin, Terms: request.Terms,
 		Quotes: []Quote{{
 			Number: 1, From: now, Until: now.Add(request.ExpiresIn), Due: request.Terms.Price,
-			Source: request.source, Evidence: request.evidence,
+			Source: request.source, Evidence: request.evidence, Requests: made,
 		}},
 	}
 	inv.Methods = make([]Method, 0, len(priced))
 	inv.Quotes[0].Prices = make([]Price, 0, len(priced))
 	indexes := map[string]uint32{}
+	inv.Terms.Lightning = LightningTerms{}
 	for _, m := range priced {
+		if m.asset.Requested() {
+			inv.Terms.Lightning = request.Terms.Lightning
+			inv.Methods = append(inv.Methods, Method{Asset: m.asset, Watched: m.watched})
+			inv.Quotes[0].Prices = append(inv.Quotes[0].Prices, m.price)
+			continue
+		}
 		index, known := indexes[m.wallet.Counter]
 		if !known {
 			var err error
@@ -230,7 +245,7 @@ func (s *Service) pricedMethods(request CreateRequest, due money.Amount, rates R
 	var found []pricedMethod
 	var hasWallet, watched, selected, reached, shortEnough, rated bool
 	var smallest *big.Rat
-	for _, network := range s.networks[request.Mode] {
+	for _, network := range s.networksFor(request.Mode, request.Wallets) {
 		_, scanned := network.(chain.Scanner)
 		assets := network.Assets()
 		found = slices.Grow(found, len(assets))
@@ -264,8 +279,11 @@ func (s *Service) pricedMethods(request CreateRequest, due money.Amount, rates R
 				continue
 			}
 			rated = true
-			if !isPayable(asset, price.Expected) {
-				minimum := price.Rate(due.Currency()).Value(asset.Dust)
+			if isTooLarge(asset, request.Terms.Lightning, price.Expected) {
+				continue
+			}
+			if !isPayable(asset, request.Terms.Lightning, price.Expected) {
+				minimum := price.Rate(due.Currency()).Value(minimumOf(asset, request.Terms.Lightning))
 				if smallest == nil || minimum.Cmp(smallest) < 0 {
 					smallest = minimum
 				}
@@ -295,28 +313,51 @@ func (s *Service) pricedMethods(request CreateRequest, due money.Amount, rates R
 		return nil, ErrTooLong
 	case !rated:
 		return nil, &NoRateError{Fiat: due.Currency()}
+	case smallest == nil:
+		return nil, ErrTooLarge
 	}
 	return nil, &TooSmallError{Smallest: money.RoundUp(smallest, due.Currency())}
 }
 
-// isPayable reports whether an amount is large enough to be sent on the asset's network.
-func isPayable(asset chain.Asset, amount money.Amount) bool {
-	return !amount.IsZero() && amount.Cmp(asset.Dust) >= 0
+// isPayable reports whether an amount can be sent on the asset's network, or requested under some terms.
+func isPayable(asset chain.Asset, terms LightningTerms, amount money.Amount) bool {
+	return !amount.IsZero() && amount.Cmp(asset.Dust) >= 0 && (!asset.Requested() || terms.carries(amount))
+}
+
+// isTooLarge reports whether an amount is more than a payment request under some terms may ask for.
+func isTooLarge(asset chain.Asset, terms LightningTerms, amount money.Amount) bool {
+	return asset.Requested() && !terms.Most.IsZero() && amount.Cmp(terms.Most) > 0
+}
+
+// minimumOf returns the least amount of an asset that can be sent, or requested under some terms.
+func minimumOf(asset chain.Asset, terms LightningTerms) money.Amount {
+	if asset.Requested() && terms.Least.Cmp(asset.Dust) > 0 {
+		return terms.Least
+	}
+	return asset.Dust
 }
 
 // HasMethod reports whether a payment method can be offered to a merchant who has a wallet for it.
 func (s *Service) HasMethod(mode Mode, code string) bool {
-	return slices.ContainsFunc(s.networks[mode], func(n chain.Network) bool {
-		return slices.ContainsFunc(n.Assets(), func(a chain.Asset) bool { return a.Code == code })
-	})
+	_, ok := s.AssetByCode(mode, code)
+	return ok
 }
 
-// MethodCodes returns the payment methods of a mode in the default order.
-func (s *Service) MethodCodes(mode Mode) []string {
+// assetsOf returns the assets of a mode.
+func (s *Service) assetsOf(mode Mode) []chain.Asset {
 	var assets []chain.Asset
 	for _, n := range s.networks[mode] {
 		assets = append(assets, n.Assets()...)
 	}
+	if a := s.connections.Asset(); mode == Live && a.Code != "" {
+		assets = append(assets, a)
+	}
+	return assets
+}
+
+// MethodCodes returns the payment methods of a mode in the default order.
+func (s *Service) MethodCodes(mode Mode) []string {
+	assets := s.assetsOf(mode)
 	slices.SortStableFunc(assets, chain.ComparePreference)
 	list := make([]string, len(assets))
 	for i, a := range assets {
@@ -327,11 +368,9 @@ func (s *Service) MethodCodes(mode Mode) []string {
 
 // AssetByCode returns the asset of a mode's networks with the given code.
 func (s *Service) AssetByCode(mode Mode, code string) (chain.Asset, bool) {
-	for _, n := range s.networks[mode] {
-		for _, a := range n.Assets() {
-			if a.Code == code {
-				return a, true
-			}
+	for _, a := range s.assetsOf(mode) {
+		if a.Code == code {
+			return a, true
 		}
 	}
 	return chain.Asset{}, false

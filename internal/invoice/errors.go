@@ -36,6 +36,8 @@ var (
 	ErrNoMethod = errors.New("none of these payment methods is offered")
 	// ErrTooLong means that no payment method holds its price for the requested time.
 	ErrTooLong = errors.New("no payment method holds its price that long")
+	// ErrTooLarge means that the amount is above the maximum of every payment method.
+	ErrTooLarge = errors.New("too large for any of these payment methods")
 	// ErrState means that the state of the invoice does not allow the decision.
 	ErrState = errors.New("the invoice does not allow this now")
 	// ErrStale means that the invoice has changed since the caller read it.

@@ -108,6 +108,9 @@ func (s *Service) Scripts(mode Mode, address string) []Script {
 			}
 		}
 	}
+	if to, err := s.connections.ReadRequest(address); err == nil && mode == Live {
+		scripts = append(scripts, Script{Script: to.Script})
+	}
 	return scripts
 }
 
@@ -144,10 +147,16 @@ func NormalizeTx(text string) string {
 	return text
 }
 
-// Script is the script of a destination on a network.
+// Script is the script of a destination on a network. The empty network is any network: payment hashes are unique on all
+// networks of Lightning.
 type Script struct {
 	Network chain.ID
 	Script  string
+}
+
+// matches reports whether s selects the script of a destination.
+func (s Script) matches(to Script) bool {
+	return s.Script == to.Script && (s.Network == "" || s.Network == to.Network)
 }
 
 // selectsNone reports whether the filter selects no invoice, because only paid ones have a paid asset.
@@ -182,12 +191,12 @@ func (f Filter) Selects(inv *Invoice) bool {
 		(f.Exception == "" || inv.State.Has(f.Exception)) && (!f.NeedsDecision || inv.NeedsDecision()) &&
 		(f.PaidAsset == "" || inv.State.Status == Paid && inv.State.PaidAsset == f.PaidAsset) &&
 		(f.Tx == "" || slices.ContainsFunc(inv.Transfers, func(t Transfer) bool { return t.Tx == f.Tx })) &&
-		(f.Scripts == nil || slices.ContainsFunc(inv.Methods, f.matchesMethod))
+		(f.Scripts == nil || slices.ContainsFunc(inv.Destinations(), f.matchesDestination))
 }
 
-// matchesMethod reports whether a method pays to one of the filter's scripts.
-func (f Filter) matchesMethod(m Method) bool {
-	return slices.Contains(f.Scripts, Script{m.Asset.Network, m.Destination.Script})
+// matchesDestination reports whether a destination is one of the filter's.
+func (f Filter) matchesDestination(to Script) bool {
+	return slices.ContainsFunc(f.Scripts, func(s Script) bool { return s.matches(to) })
 }
 
 // Summary is an invoice in a list, without its methods, quotes and transfers.

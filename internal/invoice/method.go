@@ -11,7 +11,8 @@ import (
 
 // Method is one way to pay: an asset and its destination.
 type Method struct {
-	Asset       chain.Asset
+	Asset chain.Asset
+	// Destination is zero if the asset is Requested; see Quote.Requests.
 	Destination chain.Destination
 	Index       uint32 // of the destination under its wallet's key
 	// Birth is the network's tip when the invoice was made: money at or below it is older than the
@@ -40,7 +41,9 @@ type Quote struct {
 	Until  time.Time
 	Due    money.Amount // fiat
 	Prices []Price
-	Source string // source of the rates
+	// Requests are the payment requests that were made under the quote, oldest first.
+	Requests []PaymentRequest
+	Source   string // source of the rates
 	// Evidence is the name of the evidence of the rates, see Service.Evidence; "" for fixed rates.
 	Evidence string
 }
@@ -137,6 +140,9 @@ func (s *Service) prederive(methods []pricedMethod) {
 	predicted := map[string]uint32{}
 	done := map[string]bool{}
 	for _, m := range methods {
+		if m.asset.Requested() {
+			continue
+		}
 		index, known := predicted[m.wallet.Counter]
 		if !known {
 			index = s.predictor.predict(m.wallet.Counter)

@@ -142,7 +142,7 @@ func forkBelow(block chain.Cursor, forks []Fork) (at chain.Cursor, known bool) {
 // Reached reports whether a network was scanned recently enough for its methods to be offered. It is
 // always true for networks of test invoices and for networks without a scanner.
 func (s *Service) Reached(network chain.ID, progress map[chain.ID]Progress) bool {
-	if s.maxScanAge == 0 || !s.live[network] {
+	if s.maxScanAge == 0 || !s.isLive(network) {
 		return true
 	}
 	now, scanned := s.now(), progress[network].Scanned
@@ -177,7 +177,7 @@ func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) 
 	var behind []chain.ID
 	for _, m := range inv.Methods {
 		network := m.Asset.Network
-		if s.scanned[network] && s.isBehind(network, progress) && !slices.Contains(behind, network) {
+		if s.isScanned(network) && s.isBehind(network, progress) && !slices.Contains(behind, network) {
 			behind = append(behind, network)
 		}
 	}

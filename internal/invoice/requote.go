@@ -35,7 +35,7 @@ func (s *Service) Requote(ctx context.Context, id string, actor Decider, seen in
 		return nil, fmt.Errorf("requote: %w", err)
 	}
 	rates := s.rates()
-	return s.updateWithProgress(ctx, id, Lease{}, progress, func(inv *Invoice) error {
+	inv, err := s.updateWithProgress(ctx, id, Lease{}, progress, func(inv *Invoice) error {
 		if seen > 0 && seen < len(inv.Quotes) {
 			return nil
 		}
@@ -45,6 +45,10 @@ func (s *Service) Requote(ctx context.Context, id string, actor Decider, seen in
 		}
 		return s.requote(inv, rates, progress)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return s.awaitRequests(ctx, inv)
 }
 
 // MayRequote reports whether an actor may ask for a new quote, at a time on the real clock. Both actors
@@ -108,7 +112,7 @@ func (s *Service) currentPrices(inv *Invoice, due money.Amount, rates Rates, pro
 	var prices []Price
 	var watched, reached, rated bool
 	for _, m := range inv.Methods {
-		if _, offered := s.Asset(m.Asset.Network, m.Asset.Code); !offered || !s.scanned[m.Asset.Network] && !s.unwatched {
+		if _, offered := s.Asset(m.Asset.Network, m.Asset.Code); !offered || !s.isScanned(m.Asset.Network) && !s.unwatched {
 			continue
 		}
 		watched = true
@@ -121,7 +125,7 @@ func (s *Service) currentPrices(inv *Invoice, due money.Amount, rates Rates, pro
 			continue
 		}
 		rated = true
-		if isPayable(m.Asset, price.Expected) {
+		if isPayable(m.Asset, inv.Terms.Lightning, price.Expected) {
 			prices = append(prices, price)
 		}
 	}

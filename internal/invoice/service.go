@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -28,11 +29,25 @@ type Rates interface {
 // Connections are the Lightning networks of live invoices, one for each connection of a merchant. They change while the
 // program runs. They are safe for concurrent use.
 type Connections interface {
+	// ReadRequest returns the destination of a payment request, in any spelling.
+	ReadRequest(text string) (chain.Destination, error)
 	// Requester returns the network with an ID, which chain.LightningID returns.
 	Requester(id chain.ID) (chain.Requester, bool)
+	// Networks returns the IDs of all networks.
+	Networks() []chain.ID
 	// Asset returns the asset of all connections. Its network is not set.
 	Asset() chain.Asset
 }
+
+// noConnections are no Connections.
+type noConnections struct{}
+
+func (noConnections) Requester(chain.ID) (chain.Requester, bool) { return nil, false }
+func (noConnections) ReadRequest(string) (chain.Destination, error) {
+	return chain.Destination{}, errors.New("no connections")
+}
+func (noConnections) Networks() []chain.ID { return nil }
+func (noConnections) Asset() chain.Asset   { return chain.Asset{} }
 
 // Config configures a Service.
 type Config struct {
@@ -65,14 +80,16 @@ type Config struct {
 
 // Service creates invoices and applies the rules to them. It is safe for concurrent use.
 type Service struct {
-	storage   Storage
-	networks  map[Mode][]chain.Network
-	scanned   map[chain.ID]bool // networks with a scanner
-	live      map[chain.ID]bool // networks with a scanner that carry live invoices
-	bridged   map[chain.ID][]chain.Asset
-	startedAt time.Time
-	rates     func() Rates
-	unwatched bool
+	storage  Storage
+	networks map[Mode][]chain.Network
+	// connections are live networks, which networks, scanned and live do not have.
+	connections Connections
+	scanned     map[chain.ID]bool // networks with a scanner
+	live        map[chain.ID]bool // networks with a scanner that carry live invoices
+	bridged     map[chain.ID][]chain.Asset
+	startedAt   time.Time
+	rates       func() Rates
+	unwatched   bool
 
 	maxScanAge            time.Duration
 	requireScanSinceStart bool
@@ -88,15 +105,19 @@ type Service struct {
 	subscriptions subscriptions
 	changes       Changes
 	outgoing      *outgoing
+	asks          *asks
 }
 
 // NewService returns a new Service.
 func NewService(c Config) *Service {
 	s := &Service{
-		storage: c.Storage, networks: c.Networks, rates: c.Rates, unwatched: c.Unwatched,
+		storage: c.Storage, networks: c.Networks, connections: c.Connections, rates: c.Rates, unwatched: c.Unwatched,
 		now: c.Now, newID: c.NewID, encode: c.Encode, messages: c.Messages, log: c.Log, scanned: map[chain.ID]bool{}, live: map[chain.ID]bool{}, startedAt: c.Now(),
-		bridged: map[chain.ID][]chain.Asset{}, changes: c.Changes, outgoing: newOutgoing(),
+		bridged: map[chain.ID][]chain.Asset{}, changes: c.Changes, outgoing: newOutgoing(), asks: newAsks(),
 		maxScanAge: c.MaxScanAge, requireScanSinceStart: c.RequireScanSinceStart,
+	}
+	if s.connections == nil {
+		s.connections = noConnections{}
 	}
 	for mode, networks := range c.Networks {
 		for _, n := range networks {
@@ -115,18 +136,67 @@ func NewService(c Config) *Service {
 // Now returns the time of the service's clock, for callers that show the remaining time.
 func (s *Service) Now() time.Time { return s.now() }
 
-// Asset returns the asset of a network with the given code, whether or not an invoice offers it.
-func (s *Service) Asset(network chain.ID, code string) (chain.Asset, bool) {
+// network returns a network of invoices of any mode by its ID.
+func (s *Service) network(id chain.ID) (chain.Network, bool) {
 	for _, networks := range s.networks {
 		for _, n := range networks {
-			if n.ID() != network {
-				continue
+			if n.ID() == id {
+				return n, true
 			}
-			for _, a := range n.Assets() {
-				if a.Code == code {
-					return a, true
-				}
-			}
+		}
+	}
+	return s.connections.Requester(id)
+}
+
+// networksFor returns the networks of a mode on which some wallets have destinations, among others.
+func (s *Service) networksFor(mode Mode, wallets []Wallet) []chain.Network {
+	all := s.networks[mode]
+	if mode != Live {
+		return all
+	}
+	for _, w := range wallets {
+		if w.Asset != chain.CodeLightning {
+			continue
+		}
+		if n, ok := s.connections.Requester(chain.LightningID(w.Counter)); ok {
+			all = append(slices.Clip(all), n)
+		}
+	}
+	return all
+}
+
+// isScanned reports whether a network has a scanner.
+func (s *Service) isScanned(network chain.ID) bool {
+	if s.scanned[network] {
+		return true
+	}
+	_, ok := s.connections.Requester(network)
+	return ok
+}
+
+// isLive reports whether a network has a scanner and carries live invoices.
+func (s *Service) isLive(network chain.ID) bool {
+	if live, known := s.live[network]; known {
+		return live
+	}
+	_, ok := s.connections.Requester(network)
+	return ok
+}
+
+// Asset returns the asset of a network with the given code, whether or not an invoice offers it.
+func (s *Service) Asset(network chain.ID, code string) (chain.Asset, bool) {
+	n, ok := s.network(network)
+	if !ok {
+		return chain.Asset{}, false
+	}
+	return assetOf(n, code)
+}
+
+// assetOf returns the asset of a network with a code.
+func assetOf(n chain.Network, code string) (chain.Asset, bool) {
+	for _, a := range n.Assets() {
+		if a.Code == code {
+			return a, true
 		}
 	}
 	return chain.Asset{}, false
@@ -134,11 +204,9 @@ func (s *Service) Asset(network chain.ID, code string) (chain.Asset, bool) {
 
 // BlockTime returns the usual time between two blocks of a network; 0 if it has none.
 func (s *Service) BlockTime(network chain.ID) time.Duration {
-	for _, networks := range s.networks {
-		for _, n := range networks {
-			if timed, ok := n.(chain.Timed); ok && n.ID() == network {
-				return timed.BlockTime()
-			}
+	if n, ok := s.network(network); ok {
+		if timed, ok := n.(chain.Timed); ok {
+			return timed.BlockTime()
 		}
 	}
 	return 0
@@ -146,11 +214,9 @@ func (s *Service) BlockTime(network chain.ID) time.Duration {
 
 // SeesMempool reports whether the source of a network is a node, whose mempool shows every unconfirmed transaction.
 func (s *Service) SeesMempool(network chain.ID) bool {
-	for _, networks := range s.networks {
-		for _, n := range networks {
-			if source, ok := n.(chain.Reporter); ok && n.ID() == network {
-				return source.Health().Mempool
-			}
+	if n, ok := s.network(network); ok {
+		if source, ok := n.(chain.Reporter); ok {
+			return source.Health().Mempool
 		}
 	}
 	return false
@@ -295,6 +361,7 @@ func (s *Service) updateWithProgress(ctx context.Context, id string, lease Lease
 	}
 	if inv.Version != version {
 		s.announceChange(ctx, inv)
+		s.reviewRequests(inv)
 	}
 	return inv, nil
 }
@@ -365,6 +432,9 @@ func (s *Service) messagesOf(before, after *Invoice, now time.Time) []Message {
 
 // isVisible reports whether a page shows a change that causes no event.
 func isVisible(before, after *Invoice, ignored map[string]bool) bool {
+	if len(before.PaymentRequests()) != len(after.PaymentRequests()) {
+		return true
+	}
 	if before.Clock != after.Clock || before.RefundAddress != after.RefundAddress || !before.AcceptedAt.Equal(after.AcceptedAt) {
 		return true
 	}
@@ -407,12 +477,13 @@ func delayedAt(inv *Invoice, now time.Time) time.Time {
 }
 
 // coverAll updates the coverage of each of the invoice's networks. A network without a scanner counts as
-// scanned now if Config.Unwatched is set or the method was not watched when it was created. Its
-// unconfirmed transfers count as not watched since the creation of the invoice.
+// scanned now if Config.Unwatched is set or the method was not watched when it was created, and so does a network on
+// which the invoice has no payment request. Its unconfirmed transfers count as not watched since the creation of
+// the invoice.
 func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 	for _, m := range inv.Methods {
 		network := m.Asset.Network
-		if !s.scanned[network] && (s.unwatched || !m.Watched) {
+		if !s.isScanned(network) && (s.unwatched || !m.Watched) || m.Asset.Requested() && !inv.hasRequests(m) {
 			inv.Cover(network, s.now(), []Gap{{Until: s.now()}})
 			continue
 		}

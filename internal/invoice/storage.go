@@ -38,6 +38,8 @@ type Storage interface {
 	UpdateInvoice(ctx context.Context, id string, lease Lease, decide func(*Invoice) error) (*Invoice, error)
 	// InvoiceTo returns the ID of the invoice with the destination script, or ErrNotFound.
 	InvoiceTo(ctx context.Context, network chain.ID, script string) (id string, err error)
+	// HasScript reports whether an invoice has a destination with a script on any network.
+	HasScript(ctx context.Context, script string) (bool, error)
 	// DueInvoices lists the invoices whose next check is at or before a time, most overdue first.
 	DueInvoices(ctx context.Context, at time.Time, limit int) ([]string, error)
 	UnreadableStorage

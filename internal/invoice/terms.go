@@ -24,6 +24,7 @@ type Terms struct {
 	Metadata         map[string]string
 	Language         string
 	Rules            Rules
+	Lightning        LightningTerms // zero if the invoice offers no method of payment requests
 }
 
 // Reference returns the text that a shopper entered as a reference in the storefront's form.

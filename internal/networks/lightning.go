@@ -49,7 +49,7 @@ func Lightning(c config.Config, wallet string, connection lightning.Connection, 
 		return Network{}, err
 	}
 	network := lightning.NewNetwork(lightning.NetworkConfig{
-		ID: chain.LightningID(wallet), Wallet: wallet, Name: connection.String(), Provider: provider, Currency: Currency(c), Now: now,
+		ID: chain.LightningID(wallet), Name: connection.String(), Provider: provider, Currency: Currency(c), Now: now,
 	})
 	return Network{Network: network, Run: network.Run, Probe: func(ctx context.Context) error {
 		_, err := lightning.Examine(ctx, provider, Currency(c), now)

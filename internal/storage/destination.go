@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,15 +18,18 @@ import (
 type destinationRow struct {
 	network, script string
 	index           int64
+	watchUntil      int64
 	account         accountRow
+	request         sql.Null[string] // see requestColumn
 }
 
 // destinationsOf returns a row for each script of an invoice on each network, for all methods with
-// that script. The scripts on other networks are watched like those of the methods.
+// that script, and for each payment request. The scripts on other networks are watched like those of the methods.
 func destinationsOf(inv *invoice.Invoice, position int64) []destinationRow {
 	rows := make([]destinationRow, 0, len(inv.Methods)+len(inv.OtherNetworks))
+	watchUntil := inv.ExpiresAt().Add(invoice.WatchPeriod).UnixMilli()
 	add := func(network chain.ID, script string, index uint32) *destinationRow {
-		r := destinationRow{network: string(network), script: script, index: int64(index)}
+		r := destinationRow{network: string(network), script: script, index: int64(index), watchUntil: watchUntil}
 		i := slices.IndexFunc(rows, func(known destinationRow) bool { return known.network == r.network && known.script == r.script })
 		if i < 0 {
 			i = len(rows)
@@ -34,6 +38,10 @@ func destinationsOf(inv *invoice.Invoice, position int64) []destinationRow {
 		return &rows[i]
 	}
 	for _, m := range inv.Methods {
+		if m.Asset.Requested() {
+			rows = append(rows, requestRows(inv, m)...)
+			continue
+		}
 		r := add(m.Asset.Network, m.Destination.Script, m.Index)
 		if m.Watched && m.Asset.Policy.Balance {
 			r.account = newAccount(position, m.Birth)
@@ -66,10 +74,10 @@ const rowsPerInsert = 8
 // insertDestinations writes rows with one statement, and returns the number of rows that belong to
 // the invoice.
 func insertDestinations(ctx context.Context, q querier, inv *invoice.Invoice, position int64, rows []destinationRow) (written int64, err error) {
-	args := make([]any, 0, 4+6*len(rows))
-	args = append(args, inv.ID, inv.MerchantID, position, inv.ExpiresAt().Add(invoice.WatchPeriod).UnixMilli())
+	args := make([]any, 0, 3+8*len(rows))
+	args = append(args, inv.ID, inv.MerchantID, position)
 	for _, r := range rows {
-		args = append(args, r.network, r.script, r.index, r.account.birthHeight, r.account.height, r.account.hash)
+		args = append(args, r.watchUntil, r.network, r.script, r.index, r.account.birthHeight, r.account.height, r.account.hash, r.request)
 	}
 	return exec(ctx, q, destinationInserts[len(rows)-1], args...)
 }
@@ -81,10 +89,10 @@ var destinationInserts = func() (statements [rowsPerInsert]string) {
 		if i > 0 {
 			values += ", "
 		}
-		p := 5 + 6*i
-		values += fmt.Sprintf("($1, $2, $3, $4, $%d, $%d, $%d, $%d, $%d, $%d)", p, p+1, p+2, p+3, p+4, p+5)
+		p := 4 + 8*i
+		values += fmt.Sprintf("($1, $2, $3, $%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d)", p, p+1, p+2, p+3, p+4, p+5, p+6, p+7)
 		statements[i] = `
-			INSERT INTO destinations (invoice_id, merchant_id, position, watch_until, network, script, address_index, born, birth_height, birth_hash)
+			INSERT INTO destinations (invoice_id, merchant_id, position, watch_until, network, script, address_index, born, birth_height, birth_hash, request)
 			VALUES ` + values + `
 			ON CONFLICT (script, network) DO UPDATE SET position = excluded.position, watch_until = excluded.watch_until
 			WHERE destinations.invoice_id = excluded.invoice_id`
@@ -149,10 +157,14 @@ func readDestinations(ctx context.Context, q querier, network chain.ID, merchant
 		d := watcher.Destination{Owner: invoice.Owner{MerchantID: merchantID}}
 		var until int64
 		var account accountRow
-		if err := row.Scan(&d.Script, &d.InvoiceID, &until, &account.birthHeight, &account.height, &account.hash); err != nil {
+		var request sql.Null[string]
+		if err := row.Scan(&d.Script, &d.InvoiceID, &until, &account.birthHeight, &account.height, &account.hash, &request); err != nil {
 			return err
 		}
 		var err error
+		if d.Request, err = pendingRequest(d.Script, request); err != nil {
+			return err
+		}
 		if d.Account, err = account.account(); err != nil {
 			return err
 		}
@@ -160,7 +172,9 @@ func readDestinations(ctx context.Context, q querier, network chain.ID, merchant
 		visit(d)
 		return nil
 	}, `
-		SELECT script, invoice_id, watch_until, born, birth_height, birth_hash
+		SELECT script, invoice_id, watch_until, born, birth_height, birth_hash, CASE WHEN request IS NOT NULL AND NOT EXISTS (
+			SELECT 1 FROM transfers t WHERE t.invoice_id = destinations.invoice_id AND t.network = destinations.network AND t.script = destinations.script
+		) THEN request END
 		FROM destinations
 		WHERE network = $1 AND merchant_id = $2 AND position > $3 AND watch_until >= $4
 		ORDER BY position`, string(network), merchantID, aboveMark, scanned.UnixMilli())

@@ -310,7 +310,7 @@ func (s *Storage) writeRows(ctx context.Context, q querier, c change) error {
 			return err
 		}
 	}
-	if err := saveEvents(ctx, q, c.inv, c.after.row.expiresAt != c.before.row.expiresAt); err != nil {
+	if err := saveEvents(ctx, q, c.inv, c.after.row.quotes != c.before.row.quotes); err != nil {
 		return err
 	}
 	if err := s.saveCase(ctx, q, c.before.row, c.after.row); err != nil {
@@ -337,10 +337,10 @@ func (s *Storage) saveSums(ctx context.Context, q querier, before, after record)
 	return s.saveDaySums(ctx, q, addendChange{before.row.addend(), after.row.addend()})
 }
 
-// saveEvents writes the events and messages of a change and, if there is a new quote, the destinations with the new
-// time until which they are watched.
-func saveEvents(ctx context.Context, q querier, inv *invoice.Invoice, requoted bool) error {
-	if len(inv.Events) == 0 && len(inv.Messages) == 0 && !requoted {
+// saveEvents writes the events and messages of a change and, if there is a new quote or a new payment request, the destinations
+// with the times until which they are watched.
+func saveEvents(ctx context.Context, q querier, inv *invoice.Invoice, quotesDiffer bool) error {
+	if len(inv.Events) == 0 && len(inv.Messages) == 0 && !quotesDiffer {
 		return nil
 	}
 	// A position is allocated even without events, since watchers load the destinations with
@@ -349,7 +349,7 @@ func saveEvents(ctx context.Context, q querier, inv *invoice.Invoice, requoted b
 	if err != nil {
 		return err
 	}
-	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil || !requoted {
+	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil || !quotesDiffer {
 		return err
 	}
 	return saveDestinations(ctx, q, inv, position)

@@ -85,11 +85,17 @@ func destinationsCondition(scripts []invoice.Script) (condition fragment, values
 	if len(scripts) == 0 {
 		return "1 = 0", nil
 	}
+	var parts []string
 	for _, s := range scripts {
-		values = append(values, string(s.Network), s.Script)
+		part := "SELECT invoice_id FROM destinations WHERE script = ?"
+		values = append(values, s.Script)
+		if s.Network != "" {
+			part += " AND network = ?"
+			values = append(values, string(s.Network))
+		}
+		parts = append(parts, part)
 	}
-	const selectOne = "SELECT invoice_id FROM destinations WHERE network = ? AND script = ?"
-	return "id IN (" + selectOne + fragment(strings.Repeat(" UNION ALL "+selectOne, len(scripts)-1)) + ")", values
+	return "id IN (" + fragment(strings.Join(parts, " UNION ALL ")) + ")", values
 }
 
 // bounds returns the conditions of the part of the list that a page may have. There is a single upper bound, the

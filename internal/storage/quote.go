@@ -25,6 +25,8 @@ type quoteRow struct {
 	// methods, in order.
 	Assets []string `json:"of,omitempty"`
 	Equal  []string `json:"p,omitempty"` // texts of equalPrices
+	// Requests are the payment requests of the quote.
+	Requests []requestRow `json:"req,omitempty"`
 	// The following were used before schema version 29.
 	From   int64      `json:"from,omitempty"`
 	Until  int64      `json:"until,omitempty"`
@@ -55,6 +57,7 @@ func quotesToText(quotes []invoice.Quote, methods []invoice.Method, price money.
 			rows[i].Number = q.Number
 		}
 		rows[i].setPrices(q.Prices, methods)
+		rows[i].Requests = requestsToRows(q.Requests)
 	}
 	return jsonText(rows)
 }
@@ -187,6 +190,13 @@ func parseQuotes(text string, price money.Amount, methods []invoice.Method) ([]i
 				return nil, fmt.Errorf("quote %d: price of %s: %w", r.Number, p.Asset, err)
 			}
 			q.Prices = append(q.Prices, price)
+		}
+		for _, row := range r.Requests {
+			request, err := row.request(coins[row.Asset])
+			if err != nil {
+				return nil, fmt.Errorf("quote %d: %w", r.Number, err)
+			}
+			q.Requests = append(q.Requests, request)
 		}
 		quotes = append(quotes, q)
 	}

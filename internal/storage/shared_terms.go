@@ -28,6 +28,8 @@ type sharedTermsRow struct {
 	DisableConvert   bool        `json:"keep,omitempty"`
 	Convert          *convertRow `json:"sell,omitempty"`
 	Rules            rulesRow    `json:"rules"` // without the tolerance, which depends on the price
+	// Lightning is absent if the invoice offers no method of payment requests.
+	Lightning *lightningRow `json:"ln,omitempty"`
 }
 
 // sharedTermsText returns the text of an invoice's shared terms.
@@ -42,6 +44,7 @@ func sharedTermsText(inv *invoice.Invoice) string {
 	return jsonText(sharedTermsRow{
 		Assets: assets, Merchant: t.Merchant, AllowPaidExpired: t.AllowPaidExpired,
 		DisableConvert: t.DisableSale, Convert: convertToRow(t.Sale), Rules: rules,
+		Lightning: lightningToRow(t.Lightning),
 	})
 }
 
@@ -66,8 +69,12 @@ func parseSharedTerms(name, text string) (*sharedTerms, error) {
 	if err != nil {
 		return nil, fmt.Errorf("shared terms %s: %w", name, err)
 	}
+	lightning, err := r.Lightning.terms()
+	if err != nil {
+		return nil, fmt.Errorf("shared terms %s: %w", name, err)
+	}
 	shared.terms = invoice.Terms{
-		Merchant: r.Merchant, AllowPaidExpired: r.AllowPaidExpired, DisableSale: r.DisableConvert, Sale: sale, Rules: rules,
+		Merchant: r.Merchant, AllowPaidExpired: r.AllowPaidExpired, DisableSale: r.DisableConvert, Sale: sale, Rules: rules, Lightning: lightning,
 	}
 	return shared, nil
 }

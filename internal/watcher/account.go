@@ -100,10 +100,11 @@ func (a *account) add(t chain.Transfer) {
 	a.rises = slices.Insert(a.rises, i, t)
 }
 
-// applySnapshot updates the accounts with a snapshot whose transfers are recorded.
+// applySnapshot updates the accounts and the requests with a snapshot whose transfers are recorded.
 func (x *index) applySnapshot(s chain.Snapshot) {
 	shown := map[string]bool{}
 	for _, t := range s.Transfers {
+		delete(x.requests, t.Script)
 		if !t.IsRise() {
 			continue
 		}

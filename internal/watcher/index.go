@@ -3,6 +3,7 @@ package watcher
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -21,9 +22,10 @@ type index struct {
 	outpoints       map[string]bool
 	aboveCursor     []chain.Transfer // recorded in blocks above the cursor
 	marks           Marks
-	droppedAt       time.Time           // scanned time of the last removal of expired destinations
-	accounts        map[string]*account // by script
-	read            chain.Block         // see chain.Accounts
+	droppedAt       time.Time                       // scanned time of the last removal of expired destinations
+	accounts        map[string]*account             // by script
+	requests        map[string]chain.PendingRequest // by payment hash; those whose payment is not recorded
+	read            chain.Block                     // see chain.Accounts
 	// unsettled is true if the accounts may differ from the recorded state.
 	unsettled bool
 }
@@ -46,7 +48,7 @@ func newIndex(before *index) *index {
 	if before != nil {
 		last = before.last
 	}
-	return &index{last: last, numbers: map[string]uint64{}, merchantIndexes: map[string]uint32{}, outpoints: map[string]bool{}, accounts: map[string]*account{}, unsettled: true}
+	return &index{last: last, numbers: map[string]uint64{}, merchantIndexes: map[string]uint32{}, outpoints: map[string]bool{}, accounts: map[string]*account{}, requests: map[string]chain.PendingRequest{}, unsettled: true}
 }
 
 // Destination implements chain.Watched.
@@ -70,6 +72,11 @@ func (x *index) Since(number uint64) (iter.Seq[string], uint64) {
 // Outpoint implements chain.Watched.
 func (x *index) Outpoint(outpoint string) bool { return x.outpoints[outpoint] }
 
+var _ chain.Requests = (*index)(nil)
+
+// Requests implements chain.Requests.
+func (x *index) Requests() iter.Seq[chain.PendingRequest] { return maps.Values(x.requests) }
+
 // Recorded implements chain.Watched.
 func (x *index) Recorded() iter.Seq[chain.Transfer] { return slices.Values(x.aboveCursor) }
 
@@ -92,6 +99,11 @@ func (x *index) find(number uint64) int {
 
 // add adds a destination, or extends the time for which it is watched.
 func (x *index) add(d Destination) {
+	if d.Request == nil {
+		delete(x.requests, d.Script)
+	} else {
+		x.requests[d.Script] = *d.Request
+	}
 	if number, known := x.numbers[d.Script]; known {
 		x.entries[x.find(number)].watchedUntil = d.Until.Unix()
 		return
@@ -141,6 +153,7 @@ func (x *index) dropExpired(scanned time.Time) {
 			script, _ := e.split()
 			delete(x.numbers, script)
 			delete(x.accounts, script)
+			delete(x.requests, script)
 		}
 		return isExpired
 	})

@@ -49,6 +49,8 @@ type Destination struct {
 	Until time.Time
 	// Account is set if the network's native coin is expected and observed by balances.
 	Account *Account
+	// Request is set if the destination is a payment request whose payment is not recorded.
+	Request *chain.PendingRequest
 }
 
 // Account describes a destination whose balance is watched.

@@ -15,7 +15,7 @@ import (
 
 func TestAsk_returns_a_checked_offer(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		ask := chain.Ask{Connection: walletID, Amount: sats(2_100), Until: time.Now().Add(20 * time.Minute), Memo: "Shop"}
+		ask := chain.Ask{Amount: sats(2_100), Until: time.Now().Add(20 * time.Minute), Memo: "Shop"}
 		offer, err := f.network.Ask(f.t.Context(), ask)
 		i := f.provider.wallet.Last()
 		want := chain.Offer{Destination: chain.Destination{Address: i.Text, Script: i.Hash}, Until: i.Request.Ends(), Lookup: "https://example.com/verify"}
@@ -33,12 +33,11 @@ func TestAsk_returns_a_checked_offer(t *testing.T) {
 			change func()
 			want   string
 		}{
-			"another connection": {chain.Ask{Connection: "other", Amount: sats(1), Until: ask.Until}, func() {}, "another connection"},
-			"no amount":          {chain.Ask{Connection: walletID, Amount: sats(0), Until: ask.Until}, func() {}, "no request can ask for 0 satoshis"},
-			"too much":           {chain.Ask{Connection: walletID, Amount: sats(2_100_000_000_000_001), Until: ask.Until}, func() {}, "no request can ask for"},
-			"a wrong request":    {ask, func() { f.provider.change = func(m *lightning.Made) { m.Text = i.Text[:100] } }, "payment request: bech32"},
-			"another hash":       {ask, func() { f.provider.change = func(m *lightning.Made) { m.Hash = i.Hash } }, "another payment hash"},
-			"a limit":            {ask, func() { f.provider.err = &lightning.LimitError{Least: 1, Most: 2} }, "from 1 to 2 msat"},
+			"no amount":       {chain.Ask{Amount: sats(0), Until: ask.Until}, func() {}, "no request can ask for 0 satoshis"},
+			"too much":        {chain.Ask{Amount: sats(2_100_000_000_000_001), Until: ask.Until}, func() {}, "no request can ask for"},
+			"a wrong request": {ask, func() { f.provider.change = func(m *lightning.Made) { m.Text = i.Text[:100] } }, "payment request: bech32"},
+			"another hash":    {ask, func() { f.provider.change = func(m *lightning.Made) { m.Hash = i.Hash } }, "another payment hash"},
+			"a limit":         {ask, func() { f.provider.err = &lightning.LimitError{Least: 1, Most: 2} }, "from 1 to 2 msat"},
 		} {
 			f.provider.set(func() { f.provider.change, f.provider.err = func(*lightning.Made) {}, nil; test.change() })
 			if offer, err := f.network.Ask(f.t.Context(), test.ask); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -3,6 +3,8 @@ package lightning
 import (
 	"errors"
 	"fmt"
+
+	"chequer/internal/chain"
 )
 
 var (
@@ -28,6 +30,9 @@ var (
 type LimitError struct {
 	Least, Most int64 // in millisatoshi
 }
+
+// Unwrap returns chain.ErrAmount.
+func (e *LimitError) Unwrap() error { return chain.ErrAmount }
 
 // Error implements error.
 func (e *LimitError) Error() string {

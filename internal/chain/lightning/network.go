@@ -31,8 +31,6 @@ func newAsset(network chain.ID) chain.Asset {
 // NetworkConfig is the configuration of a Network.
 type NetworkConfig struct {
 	ID chain.ID
-	// Wallet is the ID of the wallet that is the connection. Requests for other wallets are refused.
-	Wallet string
 	// Name is the provider for people, such as Connection.String.
 	Name     string
 	Provider Provider
@@ -87,7 +85,7 @@ func (n *Network) NewDestination(chain.Request) (chain.Destination, error) {
 
 // ReadAddress implements chain.AddressReader for payment requests.
 func (n *Network) ReadAddress(_, text string) (chain.Destination, error) {
-	return readRequest(text)
+	return ReadRequest(text)
 }
 
 // Ask implements chain.Requester.
@@ -95,8 +93,6 @@ func (n *Network) Ask(ctx context.Context, ask chain.Ask) (chain.Offer, error) {
 	sum := ask.Amount.Minor()
 	now := n.config.Now()
 	switch {
-	case ask.Connection != n.config.Wallet:
-		return chain.Offer{}, errors.New("the network has another connection")
 	case !sum.IsInt64() || sum.Sign() <= 0 || sum.Int64() > bolt11.MaxMilliSatoshi/milliSatoshi:
 		return chain.Offer{}, fmt.Errorf("no request can ask for %s satoshis", sum)
 	}

@@ -133,7 +133,6 @@ type fixture struct {
 
 const (
 	networkID    chain.ID = "lightning-wlt_1"
-	walletID     string   = "wlt_1"
 	providerName string   = "NWC, relay.example"
 )
 
@@ -141,7 +140,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, provider: newProvider(t), watched: watched{Watch: chaintest.Watch{}, pending: map[string]chain.PendingRequest{}}}
 	f.network = lightning.NewNetwork(lightning.NetworkConfig{
-		ID: networkID, Wallet: walletID, Name: providerName, Provider: f.provider, Currency: "bcrt", Now: time.Now,
+		ID: networkID, Name: providerName, Provider: f.provider, Currency: "bcrt", Now: time.Now,
 	})
 	return f
 }

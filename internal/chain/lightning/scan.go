@@ -244,8 +244,8 @@ func (n *Network) overdue() string {
 	return fmt.Sprintf("%v; %s not looked up since %s; their invoices stay open", failure, requests(count), since.UTC().Format("15:04"))
 }
 
-// readRequest returns the destination of a payment request in any spelling, also as a link.
-func readRequest(text string) (chain.Destination, error) {
+// ReadRequest returns the destination of a payment request in any spelling, also as a link.
+func ReadRequest(text string) (chain.Destination, error) {
 	address := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), chain.SchemeLightning+":")
 	r, err := bolt11.Parse(address)
 	if err != nil {

@@ -255,13 +255,23 @@ func (s *Storage) InvoiceTo(_ context.Context, network chain.ID, script string) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, inv := range s.invoices {
-		for _, m := range inv.Methods {
-			if m.Asset.Network == network && m.Destination.Script == script {
-				return inv.ID, nil
-			}
+		if slices.Contains(inv.Destinations(), invoice.Script{Network: network, Script: script}) {
+			return inv.ID, nil
 		}
 	}
 	return "", invoice.ErrNotFound
+}
+
+// HasScript implements invoice.Storage.
+func (s *Storage) HasScript(_ context.Context, script string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, inv := range s.invoices {
+		if slices.ContainsFunc(inv.Destinations(), func(d invoice.Script) bool { return d.Script == script }) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // RecordUnreadable implements invoice.Storage. Every invoice in memory can be read.
