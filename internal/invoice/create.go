@@ -244,7 +244,7 @@ func (s *Service) pricedMethods(request CreateRequest, due money.Amount, rates R
 				continue
 			}
 			watched = true
-			if asset.Unverified {
+			if asset.Unverified || asset.Requested() { // no payment request is made yet
 				continue
 			}
 			if len(codes) > 0 && !slices.Contains(codes, asset.Code) {
