@@ -244,7 +244,7 @@ func (s *Service) pricedMethods(request CreateRequest, due money.Amount, rates R
 				continue
 			}
 			watched = true
-			if asset.Unverified || asset.Requested() { // no payment request is made yet
+			if asset.Unverified || !isOffered(asset) {
 				continue
 			}
 			if len(codes) > 0 && !slices.Contains(codes, asset.Code) {
@@ -307,15 +307,22 @@ func isPayable(asset chain.Asset, amount money.Amount) bool {
 // HasMethod reports whether a payment method can be offered to a merchant who has a wallet for it.
 func (s *Service) HasMethod(mode Mode, code string) bool {
 	return slices.ContainsFunc(s.networks[mode], func(n chain.Network) bool {
-		return slices.ContainsFunc(n.Assets(), func(a chain.Asset) bool { return a.Code == code })
+		return slices.ContainsFunc(n.Assets(), func(a chain.Asset) bool { return a.Code == code && isOffered(a) })
 	})
 }
+
+// isOffered reports whether invoices can offer an asset. No payment requests are made for invoices yet.
+func isOffered(a chain.Asset) bool { return !a.Requested() }
 
 // MethodCodes returns the payment methods of a mode in the default order.
 func (s *Service) MethodCodes(mode Mode) []string {
 	var assets []chain.Asset
 	for _, n := range s.networks[mode] {
-		assets = append(assets, n.Assets()...)
+		for _, a := range n.Assets() {
+			if isOffered(a) {
+				assets = append(assets, a)
+			}
+		}
 	}
 	slices.SortStableFunc(assets, chain.ComparePreference)
 	list := make([]string, len(assets))

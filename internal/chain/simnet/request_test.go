@@ -83,10 +83,10 @@ func TestAsk_makes_a_payment_request(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, storagetest.SQLite(t))
 	for name, test := range map[string]struct{ until, ends time.Time }{
-		"until a time":     {noon.Add(20 * time.Minute), noon.Add(20 * time.Minute)},
+		"until a time":      {noon.Add(20 * time.Minute), noon.Add(20 * time.Minute)},
 		"at least a minute": {noon.Add(10 * time.Second), noon.Add(61 * time.Second)},
-		"no end":           {time.Time{}, noon.Add(61 * time.Second)},
-		"not whole":        {noon.Add(20*time.Minute + time.Millisecond), noon.Add(20*time.Minute + time.Second)},
+		"no end":            {time.Time{}, noon.Add(61 * time.Second)},
+		"not whole":         {noon.Add(20*time.Minute + time.Millisecond), noon.Add(20*time.Minute + time.Second)},
 	} {
 		offer, err := n.Ask(t.Context(), chain.Ask{Connection: "wlt_1", Amount: sats(2_100), Until: test.until, Memo: "Shop"})
 		if err != nil {
