@@ -126,10 +126,6 @@ func (c connections) Asset() chain.Asset {
 	return chain.Asset{}
 }
 
-func (c connections) ReadRequest(text string) (chain.Destination, error) {
-	return lightning.ReadRequest(text)
-}
-
 // coins is a network without its assets whose destinations are payment requests.
 type coins struct{ chain.Scanner }
 
