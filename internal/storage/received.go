@@ -97,9 +97,9 @@ type receivedChange struct {
 // receivedTransfer is a transfer that counts as received.
 type receivedTransfer struct {
 	network, script string
-	index  uint32 // of the address under its key
-	asset  string // code
-	amount money.Amount
+	index           uint32 // of the address under its key
+	asset           string // code
+	amount          money.Amount
 }
 
 // isReceived reports whether a transfer counts as received: whether it is as deep as its policy requires.
