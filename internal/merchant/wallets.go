@@ -67,6 +67,8 @@ type WalletChange struct {
 	At      time.Time
 	EventID string
 	Body    []byte // body of the event
+	// Spending is the permission by which an added connection may spend from the wallet; "" if there is none.
+	Spending string
 }
 
 // WalletStorage stores wallets. It is safe for concurrent use.
@@ -161,14 +163,14 @@ func (e *SpendingError) Error() string {
 	return "the connection may spend from your wallet (" + e.Permission + "): make one in your wallet that may only receive"
 }
 
-// examineTimeout bounds the examination of a connection.
-const examineTimeout = 15 * time.Second
+// ExamineTimeout bounds the examination of a connection.
+const ExamineTimeout = 15 * time.Second
 
 // AddConnection examines a connection and makes it the merchant's live connection. The connection that it replaces is
 // kept, since its payment requests may still be paid. The errors are those of the examination, *SpendingError,
 // ErrExists if it is the active connection, and ErrStale if the ID of the active connection is not a.Replaces.
 func (s *Wallets) AddConnection(ctx context.Context, merchantID string, a ConnectionAddition) (WalletChange, error) {
-	examining, cancel := context.WithTimeout(ctx, examineTimeout)
+	examining, cancel := context.WithTimeout(ctx, ExamineTimeout)
 	defer cancel()
 	examined, err := s.examine(examining, a.Text)
 	if err != nil {
@@ -191,6 +193,7 @@ func (s *Wallets) AddConnection(ctx context.Context, merchantID string, a Connec
 	if err != nil {
 		return WalletChange{}, fmt.Errorf("add connection: %w", err)
 	}
+	c.Spending = examined.Spending
 	return c, nil
 }
 

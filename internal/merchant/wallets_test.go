@@ -149,7 +149,7 @@ func TestAddConnection_stores_an_examined_connection(t *testing.T) {
 		t.Errorf("a connection that may spend: %v, want a *SpendingError", err)
 	}
 	second, err := add("b", true)
-	if err != nil || second.Change != merchant.WalletReplaced || second.Former.ID != first.Wallet.ID || stored["BTC-LN"].Secret != "canonical b" {
+	if err != nil || second.Change != merchant.WalletReplaced || second.Former.ID != first.Wallet.ID || second.Spending != "pay_invoice" || stored["BTC-LN"].Secret != "canonical b" {
 		t.Errorf("a connection that is allowed to spend: %+v, %v", second, err)
 	}
 	removed, err := wallets.Remove(t.Context(), "shop", "BTC-LN", second.Wallet.ID)

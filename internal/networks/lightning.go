@@ -61,6 +61,17 @@ func Examine(ctx context.Context, c config.Config, connection lightning.Connecti
 	return lightning.Examine(ctx, provider, Currency(c), now)
 }
 
+// ExamineWallet is Examine for a stored connection. It takes at most merchant.ExamineTimeout.
+func ExamineWallet(ctx context.Context, c config.Config, w merchant.Wallet, now func() time.Time, log *slog.Logger) (lightning.Access, error) {
+	connection, err := lightning.ParseConnection(w.Secret)
+	if err != nil {
+		return lightning.Access{}, fmt.Errorf("stored connection: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, merchant.ExamineTimeout)
+	defer cancel()
+	return Examine(ctx, c, connection, now, log)
+}
+
 // narrower are the connections that may only receive, by kind. Providers of the kind NWC have no common name for them.
 var narrower = map[lightning.Kind]string{
 	lightning.LND:      "use a macaroon of lncli bakemacaroon invoices:read invoices:write, or lnd's own invoice.macaroon",
@@ -93,8 +104,12 @@ func Lightning(c config.Config, wallet string, connection lightning.Connection, 
 	network := lightning.NewNetwork(lightning.NetworkConfig{
 		ID: chain.LightningID(wallet), Wallet: wallet, Name: connection.String(), Provider: provider, Currency: Currency(c), Now: now,
 	})
-	return Network{Network: network, Run: network.Run, Probe: func(ctx context.Context) error {
+	n := Network{Network: network, Run: network.Run, Probe: func(ctx context.Context) error {
 		_, err := lightning.Examine(ctx, provider, Currency(c), now)
 		return err
-	}, Access: provider.Access}, nil
+	}}
+	if connection.Kind == lightning.NWC { // others that may spend are not stored
+		n.Access = provider.Access
+	}
+	return n, nil
 }

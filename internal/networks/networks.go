@@ -24,7 +24,7 @@ type Network struct {
 	Run func(context.Context) error
 	// Probe queries the source once; nil if a query needs a running server.
 	Probe func(context.Context) error
-	// Access returns what the connection of a Lightning network allows; nil for other networks.
+	// Access returns what the connection of a Lightning network allows; nil if it never may spend.
 	Access func(context.Context) (lightning.Access, error)
 	// Setting is the name of the setting that makes the network watched.
 	Setting string

@@ -19,8 +19,8 @@ import (
 // height is the height of the block of every settled request, and of the tip for ever. See chain.PendingRequest.
 const height = 1
 
-// newAsset returns the asset of the payment requests of a network.
-func newAsset(network chain.ID) chain.Asset {
+// NewAsset returns the asset of the payment requests of a network.
+func NewAsset(network chain.ID) chain.Asset {
 	return chain.Asset{
 		Code: chain.CodeLightning, Symbol: "BTC", Name: "Lightning", Network: network, NetworkName: "Lightning", Currency: money.BTC,
 		Wallet: chain.CodeLightning, Rate: "BTC", Dust: money.Zero(money.BTC), Scheme: chain.SchemeLightning, Volatile: true,
@@ -72,7 +72,7 @@ func NewNetwork(c NetworkConfig) *Network {
 func (n *Network) ID() chain.ID { return n.config.ID }
 
 // Assets implements chain.Network.
-func (n *Network) Assets() []chain.Asset { return []chain.Asset{newAsset(n.config.ID)} }
+func (n *Network) Assets() []chain.Asset { return []chain.Asset{NewAsset(n.config.ID)} }
 
 // RequestNetwork implements chain.Requester.
 func (n *Network) RequestNetwork() string { return n.config.Currency }
@@ -87,7 +87,7 @@ func (n *Network) NewDestination(chain.Request) (chain.Destination, error) {
 
 // ReadAddress implements chain.AddressReader for payment requests.
 func (n *Network) ReadAddress(_, text string) (chain.Destination, error) {
-	return readRequest(text)
+	return ReadRequest(text)
 }
 
 // Ask implements chain.Requester.

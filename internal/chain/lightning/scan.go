@@ -194,7 +194,7 @@ func (n *Network) transfer(r chain.PendingRequest, status Status, started time.T
 		at = r.MadeAt
 	}
 	block := chain.Block{Height: height, Hash: r.Hash, Time: at}
-	return &chain.Transfer{ID: r.Hash, Tx: r.Hash, Asset: newAsset(n.config.ID).Code, Script: r.Hash, Amount: amount, Block: &block}, nil
+	return &chain.Transfer{ID: r.Hash, Tx: r.Hash, Asset: NewAsset(n.config.ID).Code, Script: r.Hash, Amount: amount, Block: &block}, nil
 }
 
 // collect adds the settled requests to a snapshot. isNew is true if some of them are shown for the first time. failure is
@@ -244,8 +244,8 @@ func (n *Network) overdue() string {
 	return fmt.Sprintf("%v; %s not looked up since %s; their invoices stay open", failure, requests(count), since.UTC().Format("15:04"))
 }
 
-// readRequest returns the destination of a payment request in any spelling, also as a link.
-func readRequest(text string) (chain.Destination, error) {
+// ReadRequest returns the destination of a payment request in any spelling, also as a link.
+func ReadRequest(text string) (chain.Destination, error) {
 	address := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), chain.SchemeLightning+":")
 	r, err := bolt11.Parse(address)
 	if err != nil {
