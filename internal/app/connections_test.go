@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
@@ -149,15 +150,25 @@ func (s *shopServer) get(url string) string {
 	return string(body)
 }
 
+// startNode starts lnd on this machine.
+func startNode(t *testing.T) (*lightningtest.LND, *httptest.Server) {
+	t.Helper()
+	node := lightningtest.NewLND(t, time.Now, lightningtest.InvoiceMacaroon)
+	server := httptest.NewTLSServer(node)
+	t.Cleanup(func() {
+		server.CloseClientConnections() // the program may still read notifications
+		server.Close()
+	})
+	return node, server
+}
+
 // isScanned reports whether the newest scan of a network succeeded.
 func isScanned(n readiness.Network) bool { return n.ScannedAgo != nil && n.Reached && n.Fault == "" }
 
 func TestServer_follows_the_connections_in_storage(t *testing.T) {
 	t.Parallel()
 	s := newShopServer(t)
-	node := lightningtest.NewLND(t, time.Now, lightningtest.InvoiceMacaroon)
-	server := httptest.NewTLSServer(node)
-	t.Cleanup(server.Close)
+	node, server := startNode(t)
 	first := s.connect(node.Connection(server), "")
 	firstID := chain.LightningID(first.ID)
 	s.await("a new connection", func(all map[chain.ID]readiness.Network) bool {
@@ -168,8 +179,7 @@ func TestServer_follows_the_connections_in_storage(t *testing.T) {
 	}
 
 	// The watchers of other connections do not wait for a node that does not answer.
-	dead := lightningtest.NewLND(t, time.Now, lightningtest.InvoiceMacaroon)
-	deadServer := httptest.NewTLSServer(dead)
+	dead, deadServer := startNode(t)
 	other, err := s.core.Merchants.CreateShop(t.Context(), "Other", "")
 	if err != nil {
 		t.Fatal(err)
@@ -178,6 +188,7 @@ func TestServer_follows_the_connections_in_storage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	deadServer.CloseClientConnections()
 	deadServer.Close()
 	deadID := chain.LightningID(change.Wallet.ID)
 	s.await("two connections", func(all map[chain.ID]readiness.Network) bool {
@@ -186,9 +197,7 @@ func TestServer_follows_the_connections_in_storage(t *testing.T) {
 	})
 
 	// A connection is replaced and removed.
-	next := lightningtest.NewLND(t, time.Now, lightningtest.InvoiceMacaroon)
-	nextServer := httptest.NewTLSServer(next)
-	t.Cleanup(nextServer.Close)
+	next, nextServer := startNode(t)
 	second := s.connect(next.Connection(nextServer), first.ID)
 	s.await("a replaced connection", func(all map[chain.ID]readiness.Network) bool {
 		_, former := all[firstID]
@@ -208,9 +217,7 @@ func TestServer_follows_the_connections_in_storage(t *testing.T) {
 func TestServer_reveals_no_secret_of_a_connection(t *testing.T) {
 	t.Parallel()
 	s := newShopServer(t)
-	node := lightningtest.NewLND(t, time.Now, lightningtest.InvoiceMacaroon)
-	server := httptest.NewTLSServer(node)
-	t.Cleanup(server.Close)
+	node, server := startNode(t)
 	text := node.Connection(server)
 	w := s.connect(text, "")
 	id := chain.LightningID(w.ID)
@@ -226,7 +233,11 @@ func TestServer_reveals_no_secret_of_a_connection(t *testing.T) {
 		t.Fatalf("a locked node is connected: %v, %v", refused, unreadable)
 	}
 	var stored bytes.Buffer
-	master, err := os.ReadFile(filepath.Join(s.config.DataDir, "master.key"))
+	masterText, err := os.ReadFile(filepath.Join(s.config.DataDir, "master.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	master, err := hex.DecodeString(strings.TrimSpace(string(masterText)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +253,7 @@ func TestServer_reveals_no_secret_of_a_connection(t *testing.T) {
 		t.Fatalf("no files of the server: %v", err)
 	}
 	for _, file := range files {
-		if content, err := os.ReadFile(file); err == nil {
+		if content, err := os.ReadFile(file); err == nil && len(content) > 0 { // a lock is empty
 			places[file] = string(content)
 		}
 	}
