@@ -71,6 +71,12 @@ func (c *Client) Requote(ctx context.Context, id string, r api.RequoteRequest) e
 	return wrap("requote", c.postAction(ctx, id, api.PathInvoices+"/"+url.PathEscape(id)+"/requote", r))
 }
 
+// RequestPayment lets the merchant's wallet make a payment request, which the invoice then has. It returns ErrNotFound or
+// ErrUnsupported; a refusal is an *Error.
+func (c *Client) RequestPayment(ctx context.Context, id string, r api.AskRequest) error {
+	return wrap("request payment", c.postAction(ctx, id, api.PathInvoices+"/"+url.PathEscape(id)+"/payment-request", r))
+}
+
 // SetRefundAddress sets the address to which the shopper wants refunds. It returns ErrNotFound or
 // ErrUnsupported; a refusal is an *Error.
 func (c *Client) SetRefundAddress(ctx context.Context, id string, r api.RefundRequest) error {
