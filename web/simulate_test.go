@@ -19,6 +19,7 @@ func TestSimulate_shows_the_reason_of_a_refusal(t *testing.T) {
 	h := pages(t, s, nil)
 	for _, tt := range []struct{ code, location, words string }{
 		{"nothing_to_do", "/invoice/abc?m=BTC&refused=nothing_to_do", "There is no payment to which the action applies."},
+		{"request_unpayable", "/invoice/abc?m=BTC&refused=request_unpayable", "This Lightning request takes one payment of the full amount"},
 		{"<b>", "/invoice/abc?m=BTC&refused=changed", "That does not fit any more."},
 		{"", "/invoice/abc?m=BTC&refused=changed", "That does not fit any more."},
 	} {

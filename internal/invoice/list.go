@@ -108,7 +108,7 @@ func (s *Service) Scripts(mode Mode, address string) []Script {
 			}
 		}
 	}
-	if to, err := s.connections.ReadRequest(address); err == nil && mode == Live {
+	if to, _, err := chain.ReadRequest(address); err == nil && mode == Live {
 		scripts = append(scripts, Script{Script: to.Script})
 	}
 	return scripts

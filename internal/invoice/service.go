@@ -2,7 +2,6 @@ package invoice
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -29,8 +28,6 @@ type Rates interface {
 // Connections are the Lightning networks of live invoices, one for each connection of a merchant. They change while the
 // program runs. They are safe for concurrent use.
 type Connections interface {
-	// ReadRequest returns the destination of a payment request, in any spelling.
-	ReadRequest(text string) (chain.Destination, error)
 	// Requester returns the network with an ID, which chain.LightningID returns.
 	Requester(id chain.ID) (chain.Requester, bool)
 	// Networks returns the IDs of all networks.
@@ -43,11 +40,8 @@ type Connections interface {
 type noConnections struct{}
 
 func (noConnections) Requester(chain.ID) (chain.Requester, bool) { return nil, false }
-func (noConnections) ReadRequest(string) (chain.Destination, error) {
-	return chain.Destination{}, errors.New("no connections")
-}
-func (noConnections) Networks() []chain.ID { return nil }
-func (noConnections) Asset() chain.Asset   { return chain.Asset{} }
+func (noConnections) Networks() []chain.ID                       { return nil }
+func (noConnections) Asset() chain.Asset                         { return chain.Asset{} }
 
 // Config configures a Service.
 type Config struct {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"chequer/internal/api"
+	"chequer/internal/chain/simnet"
 	"chequer/internal/httpapi"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
@@ -179,6 +180,10 @@ var mistakes = []mistake{
 	storageFault("an internal error", errors.New("expired_at")),
 	{"a live invoice is simulated", func(f *fixture) *http.Response { return f.simulate("live", "exact") }},
 	{"nothing to simulate", func(f *fixture) *http.Response { return f.simulate("all", "confirm") }},
+	{"an unpayable request is simulated", func(f *fixture) *http.Response {
+		f.simnet.payError = simnet.ErrUnpayable
+		return f.simulate("all", "exact")
+	}},
 	{"a clock without a span", func(f *fixture) *http.Response { return f.simulate("all", "clock") }},
 	{"a clock moved too far", func(f *fixture) (last *http.Response) {
 		for range 13 {

@@ -24,7 +24,8 @@ type network struct {
 	fixture *fixture
 
 	mu        sync.Mutex
-	unwatched bool // the watcher observes nothing
+	unwatched bool  // the watcher observes nothing
+	payError  error // of Pay; nil if it succeeds
 	sequence  int64
 	tip       int64
 	transfers []chain.Transfer
@@ -73,6 +74,9 @@ func (n *network) start(f *fixture) {
 func (n *network) Pay(ctx context.Context, asset chain.Asset, script string, amount money.Amount) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.payError != nil {
+		return "", n.payError
+	}
 	tx := fmt.Sprintf("tx%d", len(n.transfers)+1)
 	n.actions = append(n.actions, fmt.Sprintf("pay %s %s to %s", amount, asset.Code, script))
 	n.transfers = append(n.transfers, chain.Transfer{

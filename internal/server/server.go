@@ -42,7 +42,8 @@ type Nonces interface {
 
 // Simnet carries out simulations on the simulated network. It is safe for concurrent use.
 type Simnet interface {
-	// Pay sends an amount to a script; the transaction is unconfirmed.
+	// Pay sends an amount to a script; the transaction is unconfirmed. A payment request of Lightning is settled at once,
+	// or the error is simnet.ErrUnpayable.
 	Pay(ctx context.Context, asset chain.Asset, script string, amount money.Amount) (tx string, err error)
 	// Confirm creates one block with the given transactions that are unconfirmed.
 	Confirm(ctx context.Context, txs []string) error

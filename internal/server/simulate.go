@@ -76,10 +76,12 @@ func (s *server) simulateAction(ctx context.Context, inv *invoice.Invoice, r api
 		}
 	}
 	err = s.perform(ctx, inv, method, r.Action)
-	if errors.Is(err, simnet.ErrUnknownTx) || errors.Is(err, simnet.ErrSpent) {
+	switch {
+	case errors.Is(err, simnet.ErrUnknownTx) || errors.Is(err, simnet.ErrSpent):
 		return nil, errNothingToDo // the network has changed since the watcher's last scan
-	}
-	if err != nil {
+	case errors.Is(err, simnet.ErrUnpayable):
+		return nil, errUnpayable
+	case err != nil:
 		return nil, fmt.Errorf("simulate %s: %w", r.Action, err)
 	}
 	newer, err := s.Invoices.Wait(ctx, inv.ID, inv.Version, simulationTimeout)
@@ -102,6 +104,11 @@ func (s *server) moveClock(ctx context.Context, inv *invoice.Invoice, shift time
 
 var errNothingToDo = &problem{status: http.StatusConflict, code: "nothing_to_do", message: "The invoice has no payment to which the action applies"}
 
+var errUnpayable = &problem{
+	status: http.StatusConflict, code: "request_unpayable",
+	message: "The payment request is paid, cancelled or at its end, or the amount is less than it asks for",
+}
+
 // perform carries out an action on the network.
 func (s *server) perform(ctx context.Context, inv *invoice.Invoice, m invoice.Method, action string) error {
 	switch action {
@@ -113,7 +120,7 @@ func (s *server) perform(ctx context.Context, inv *invoice.Invoice, m invoice.Me
 		}
 		return errNothingToDo
 	case api.SimulateReorganise:
-		if mined := transactions(inv, isMined); len(mined) > 0 {
+		if mined := transactions(inv, canLeave(inv)); len(mined) > 0 {
 			return s.Simnet.Reorganise(ctx, mined)
 		}
 		return errNothingToDo
@@ -209,3 +216,14 @@ func isWaiting(p invoice.Payment) bool {
 }
 
 func isMined(p invoice.Payment) bool { return p.Presence == invoice.Present && p.Block != nil }
+
+// canLeave returns a function that reports whether a payment is in a block that a reorganisation can remove. A payment by
+// Lightning is final.
+func canLeave(inv *invoice.Invoice) func(invoice.Payment) bool {
+	return func(p invoice.Payment) bool {
+		isRequested := slices.ContainsFunc(inv.Methods, func(m invoice.Method) bool {
+			return m.Asset.Code == p.Asset && m.Asset.Network == p.Network && m.Asset.Requested()
+		})
+		return isMined(p) && !isRequested
+	}
+}

@@ -304,11 +304,12 @@ func TestReceived_after_an_upgrade(t *testing.T) {
 	})
 }
 
-// downgrade undoes the migration that adds the received sums.
+// downgrade undoes the migrations from the one that adds the received sums on.
 func downgrade(t *testing.T, url string) {
 	t.Helper()
 	for _, statement := range []string{
 		"DROP TABLE received_sums", "ALTER TABLE day_sum_zones DROP COLUMN received_at", "ALTER TABLE day_sum_zones DROP COLUMN received_id",
+		"DROP TABLE simnet_requests", "ALTER TABLE destinations DROP COLUMN request",
 		"DELETE FROM goose_db_version WHERE version_id >= 58",
 	} {
 		execSQL(t, url, statement)

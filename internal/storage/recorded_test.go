@@ -175,6 +175,8 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 var unrecorded = map[string]string{
 	"CreateInvoice":        "an invoice is its own record",
 	"UpdateSimnet":         "test network",
+	"AddSimnetRequest":     "test network",
+	"UpdateSimnetRequest":  "test network",
 	"UseKey":               "not a change of the merchant",
 	"UseNonce":             "not a change of the merchant",
 	"UseSession":           "not a change of the merchant",

@@ -54,26 +54,31 @@ func (s *Storage) SimnetChain(ctx context.Context, above int64) (simnet.Chain, e
 // UpdateSimnet implements simnet.Storage.
 func (s *Storage) UpdateSimnet(ctx context.Context, above int64, change func(*simnet.Chain) error) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
-		var locked string
-		if err := q.QueryRowContext(ctx, "SELECT name FROM meta WHERE name = 'simnet'"+s.engine.ForUpdate).Scan(&locked); err != nil {
-			return fmt.Errorf("lock simnet: %w", err)
-		}
-		before, err := readSimnet(ctx, q, above)
-		if err != nil {
-			return fmt.Errorf("read simnet: %w", err)
-		}
-		c, err := before.chain()
-		if err != nil {
-			return fmt.Errorf("read simnet: %w", err)
-		}
-		if err := change(&c); err != nil {
-			return err
-		}
-		if err := saveSimnet(ctx, q, before, simnetToRows(c)); err != nil {
-			return fmt.Errorf("write simnet: %w", err)
-		}
-		return nil
+		return s.updateSimnet(ctx, q, above, change)
 	})
+}
+
+// updateSimnet is UpdateSimnet in a transaction. It locks the chain and the payment requests.
+func (s *Storage) updateSimnet(ctx context.Context, q querier, above int64, change func(*simnet.Chain) error) error {
+	var locked string
+	if err := q.QueryRowContext(ctx, "SELECT name FROM meta WHERE name = 'simnet'"+s.engine.ForUpdate).Scan(&locked); err != nil {
+		return fmt.Errorf("lock simnet: %w", err)
+	}
+	before, err := readSimnet(ctx, q, above)
+	if err != nil {
+		return fmt.Errorf("read simnet: %w", err)
+	}
+	c, err := before.chain()
+	if err != nil {
+		return fmt.Errorf("read simnet: %w", err)
+	}
+	if err := change(&c); err != nil {
+		return err
+	}
+	if err := saveSimnet(ctx, q, before, simnetToRows(c)); err != nil {
+		return fmt.Errorf("write simnet: %w", err)
+	}
+	return nil
 }
 
 // SimnetTip implements simnet.Storage.

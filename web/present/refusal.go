@@ -17,7 +17,7 @@ const (
 
 // SimulationRefusals are the reasons why a simulation was refused.
 var SimulationRefusals = Refusals{
-	"nothing_to_do": "simulate.nothing", "clock_too_far": "simulate.far", RefusedOther: "refused.changed",
+	"nothing_to_do": "simulate.nothing", "request_unpayable": "simulate.unpayable", "clock_too_far": "simulate.far", RefusedOther: "refused.changed",
 }
 
 // RequoteRefusals are the reasons why a new quote was refused.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"chequer/internal/api"
+	"chequer/internal/chain"
 	"chequer/views"
 )
 
@@ -23,7 +24,7 @@ var paymentChanges = []struct {
 }{
 	{views.Simulation{Value: api.SimulateConfirm, Text: "simulate.confirm"}, func(t api.Payment) bool { return t.Confirmations < t.Required }},
 	{views.Simulation{Value: api.SimulateReplace, Text: "simulate.replace"}, func(t api.Payment) bool { return t.Confirmations == 0 }},
-	{views.Simulation{Value: api.SimulateReorganise, Text: "simulate.reorganise"}, func(t api.Payment) bool { return t.Confirmations > 0 }},
+	{views.Simulation{Value: api.SimulateReorganise, Text: "simulate.reorganise"}, func(t api.Payment) bool { return t.Confirmations > 0 && t.CryptoCurrency != chain.CodeLightning }},
 }
 
 // clockSteps are the buttons that advance the invoice's clock.

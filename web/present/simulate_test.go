@@ -18,6 +18,8 @@ func TestSimulate_offers_only_simulations_that_are_possible(t *testing.T) {
 		p.Confirmations = confirmations
 		return []api.Payment{p}
 	}
+	lightning := at("confirmed", 1)
+	lightning[0].CryptoCurrency, lightning[0].Required = "BTC-LN", 1
 	arrives := []string{"Exact amount", "Too little", "Too much", "Too late"}
 	clock := []string{"One hour passes", "One day passes"}
 	for _, tt := range []struct {
@@ -29,6 +31,7 @@ func TestSimulate_offers_only_simulations_that_are_possible(t *testing.T) {
 		{"unconfirmed", at("seen", 0), []string{"Confirm", "Double spend"}},
 		{"too few confirmations", at("seen", 1), []string{"Confirm", "Reorganise"}},
 		{"enough confirmations", at("confirmed", 2), []string{"Reorganise"}},
+		{"final by Lightning", lightning, nil},
 		{"late and unconfirmed", at("late", 0), []string{"Confirm", "Double spend"}},
 		{"dropped", at("replaced", 0), nil},
 		{"reorganised", at("reorged", 0), nil},

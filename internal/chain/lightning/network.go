@@ -12,21 +12,10 @@ import (
 	"golang.org/x/time/rate"
 
 	"chequer/internal/chain"
-	"chequer/internal/chain/lightning/bolt11"
-	"chequer/internal/money"
 )
 
 // height is the height of the block of every settled request, and of the tip for ever. See chain.PendingRequest.
 const height = 1
-
-// newAsset returns the asset of the payment requests of a network.
-func newAsset(network chain.ID) chain.Asset {
-	return chain.Asset{
-		Code: chain.CodeLightning, Symbol: "BTC", Name: "Lightning", Network: network, NetworkName: "Lightning", Currency: money.BTC,
-		Wallet: chain.CodeLightning, Rate: "BTC", Dust: money.Zero(money.BTC), Scheme: chain.SchemeLightning, Volatile: true,
-		Policy: chain.Policy{Depth: []chain.Depth{{Confirmations: 1}}, BlockGrace: time.Minute},
-	}
-}
 
 // NetworkConfig is the configuration of a Network.
 type NetworkConfig struct {
@@ -70,7 +59,7 @@ func NewNetwork(c NetworkConfig) *Network {
 func (n *Network) ID() chain.ID { return n.config.ID }
 
 // Assets implements chain.Network.
-func (n *Network) Assets() []chain.Asset { return []chain.Asset{newAsset(n.config.ID)} }
+func (n *Network) Assets() []chain.Asset { return []chain.Asset{chain.LightningAsset(n.config.ID)} }
 
 // RequestNetwork implements chain.Requester.
 func (n *Network) RequestNetwork() string { return n.config.Currency }
@@ -85,18 +74,17 @@ func (n *Network) NewDestination(chain.Request) (chain.Destination, error) {
 
 // ReadAddress implements chain.AddressReader for payment requests.
 func (n *Network) ReadAddress(_, text string) (chain.Destination, error) {
-	return ReadRequest(text)
+	d, _, err := chain.ReadRequest(text)
+	return d, err
 }
 
 // Ask implements chain.Requester.
 func (n *Network) Ask(ctx context.Context, ask chain.Ask) (chain.Offer, error) {
-	sum := ask.Amount.Minor()
-	now := n.config.Now()
-	switch {
-	case !sum.IsInt64() || sum.Sign() <= 0 || sum.Int64() > bolt11.MaxMilliSatoshi/milliSatoshi:
-		return chain.Offer{}, fmt.Errorf("no request can ask for %s satoshis", sum)
+	amount, err := ask.MilliSatoshi()
+	if err != nil {
+		return chain.Offer{}, err
 	}
-	wanted := Ask{MilliSatoshi: sum.Int64() * milliSatoshi, Memo: ask.Memo, Expiry: max(ask.Until.Sub(now), minLife).Round(time.Second)}
+	wanted := Ask{MilliSatoshi: amount, Memo: ask.Memo, Expiry: max(ask.Until.Sub(n.config.Now()), minLife).Round(time.Second)}
 	made, err := n.config.Provider.Make(ctx, wanted)
 	if err != nil {
 		return chain.Offer{}, err
@@ -109,9 +97,6 @@ func (n *Network) Ask(ctx context.Context, ask chain.Ask) (chain.Offer, error) {
 		Destination: chain.Destination{Address: made.Text, Script: hex.EncodeToString(r.PaymentHash[:])}, Until: r.Ends(), Lookup: made.LookupURL,
 	}, nil
 }
-
-// milliSatoshi is the number of millisatoshis in a satoshi.
-const milliSatoshi = 1000
 
 // Cancel implements chain.Requester.
 func (n *Network) Cancel(ctx context.Context, hash string) error {
@@ -175,7 +160,7 @@ func Examine(ctx context.Context, p Provider, currency string, now func() time.T
 	if err != nil {
 		return Access{}, err
 	}
-	ask := Ask{MilliSatoshi: roundUp(max(access.Least, 1), milliSatoshi), Memo: "Connection test", Expiry: 10 * time.Minute}
+	ask := Ask{MilliSatoshi: roundUp(max(access.Least, 1), chain.MilliSatoshi), Memo: "Connection test", Expiry: 10 * time.Minute}
 	made, err := p.Make(ctx, ask)
 	if err != nil {
 		return Access{}, err

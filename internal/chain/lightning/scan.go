@@ -2,7 +2,6 @@ package lightning
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"chequer/internal/chain"
-	"chequer/internal/chain/lightning/bolt11"
 	"chequer/internal/money"
 )
 
@@ -181,7 +179,7 @@ func isOfRequest(err error) bool {
 func (n *Network) transfer(r chain.PendingRequest, status Status, started time.Time) (*chain.Transfer, error) {
 	amount := r.Amount
 	if status.MilliSatoshi > 0 {
-		amount = money.FromCents(status.MilliSatoshi/milliSatoshi, r.Amount.Currency())
+		amount = money.FromCents(status.MilliSatoshi/chain.MilliSatoshi, r.Amount.Currency())
 	}
 	if amount.Cmp(r.Amount) < 0 {
 		return nil, fmt.Errorf("%w: the settled request %s received %s, want %s", ErrFault, r.Hash, amount, r.Amount)
@@ -194,7 +192,7 @@ func (n *Network) transfer(r chain.PendingRequest, status Status, started time.T
 		at = r.MadeAt
 	}
 	block := chain.Block{Height: height, Hash: r.Hash, Time: at}
-	return &chain.Transfer{ID: r.Hash, Tx: r.Hash, Asset: newAsset(n.config.ID).Code, Script: r.Hash, Amount: amount, Block: &block}, nil
+	return &chain.Transfer{ID: r.Hash, Tx: r.Hash, Asset: chain.CodeLightning, Script: r.Hash, Amount: amount, Block: &block}, nil
 }
 
 // collect adds the settled requests to a snapshot. isNew is true if some of them are shown for the first time. failure is
@@ -242,14 +240,4 @@ func (n *Network) overdue() string {
 		return ""
 	}
 	return fmt.Sprintf("%v; %s not looked up since %s; their invoices stay open", failure, requests(count), since.UTC().Format("15:04"))
-}
-
-// ReadRequest returns the destination of a payment request in any spelling, also as a link.
-func ReadRequest(text string) (chain.Destination, error) {
-	address := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), chain.SchemeLightning+":")
-	r, err := bolt11.Parse(address)
-	if err != nil {
-		return chain.Destination{}, err
-	}
-	return chain.Destination{Address: address, Script: hex.EncodeToString(r.PaymentHash[:])}, nil
 }

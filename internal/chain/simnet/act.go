@@ -2,6 +2,7 @@ package simnet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,8 +11,13 @@ import (
 	"chequer/internal/money"
 )
 
-// Pay sends an amount to a script. The transaction is in the mempool.
+// Pay sends an amount to a script. The transaction is in the mempool. If the asset is Lightning, script is a payment
+// request or its hash, the payment is final at once, and tx is the hash. Then the error is ErrUnpayable if the request
+// cannot be paid, or not with the amount.
 func (n *Network) Pay(ctx context.Context, asset chain.Asset, script string, amount money.Amount) (tx string, err error) {
+	if asset.Requested() {
+		return n.settle(ctx, asset, script, amount)
+	}
 	return n.Send(ctx, Tx{Outputs: []Output{OutputTo(asset, script, amount)}})
 }
 
@@ -22,8 +28,11 @@ func OutputTo(asset chain.Asset, script string, amount money.Amount) Output {
 
 // Send puts a transaction into the mempool and returns its identifier. If it has no
 // inputs, it gets a new one. It replaces conflicting transactions in the mempool. The error
-// is ErrSpent if an input is already spent in a block.
+// is ErrSpent if an input is already spent in a block. Payments by Lightning are made by Pay, and are refused.
 func (n *Network) Send(ctx context.Context, tx Tx) (string, error) {
+	if tx.isLightning() {
+		return "", errors.New("simnet: send: a payment by Lightning is not a transaction")
+	}
 	tx.ID, tx.Height = randomHash(), waiting
 	if len(tx.Spends) == 0 {
 		tx.Spends = []string{randomHash() + ":0"}
@@ -47,11 +56,14 @@ func (n *Network) Send(ctx context.Context, tx Tx) (string, error) {
 }
 
 // Replace double-spends a waiting transaction to a script outside simnet. The error for
-// an unknown transaction is ErrUnknownTx.
+// an unknown transaction is ErrUnknownTx, for a payment by Lightning ErrFinal.
 func (n *Network) Replace(ctx context.Context, tx string) error {
 	return n.update(ctx, func(c *Chain) error {
 		i := c.index(tx)
-		if i < 0 || c.Txs[i].Height >= 0 || c.Txs[i].ReplacedBy != "" {
+		switch {
+		case i >= 0 && c.Txs[i].isLightning():
+			return ErrFinal
+		case i < 0 || c.Txs[i].Height >= 0 || c.Txs[i].ReplacedBy != "":
 			return ErrUnknownTx
 		}
 		other := Tx{ID: randomHash(), Height: waiting, Seen: n.now(), Spends: c.Txs[i].Spends}
@@ -83,7 +95,7 @@ func (n *Network) Confirm(ctx context.Context, txs []string) error {
 // Reorganise replaces the lowest block that contains one of the transactions, and all later blocks, by
 // a branch that is one block longer. The given transactions are unconfirmed again. All others are in
 // the new blocks at the same heights. The error is ErrUnknownTx if none of the transactions is in a
-// block.
+// block, and ErrFinal if one of them is a payment by Lightning.
 func (n *Network) Reorganise(ctx context.Context, txs []string) error {
 	return n.update(ctx, func(c *Chain) error {
 		lowest := int64(-1)
@@ -91,6 +103,9 @@ func (n *Network) Reorganise(ctx context.Context, txs []string) error {
 			t := &c.Txs[i]
 			if !slices.Contains(txs, t.ID) || t.Height < 0 {
 				continue
+			}
+			if t.isLightning() {
+				return ErrFinal
 			}
 			if lowest < 0 || t.Height < lowest {
 				lowest = t.Height
@@ -112,11 +127,14 @@ func (n *Network) Reorganise(ctx context.Context, txs []string) error {
 }
 
 // Drop removes a waiting transaction, as a full mempool does. The error for an unknown
-// transaction is ErrUnknownTx.
+// transaction is ErrUnknownTx, for a payment by Lightning ErrFinal.
 func (n *Network) Drop(ctx context.Context, tx string) error {
 	return n.update(ctx, func(c *Chain) error {
 		i := c.index(tx)
-		if i < 0 || c.Txs[i].Height >= 0 {
+		switch {
+		case i >= 0 && c.Txs[i].isLightning():
+			return ErrFinal
+		case i < 0 || c.Txs[i].Height >= 0:
 			return ErrUnknownTx
 		}
 		c.Txs[i].ReplacedBy = noReplacement
@@ -138,19 +156,31 @@ func (t Tx) paysOutside() bool {
 	return !slices.ContainsFunc(t.Outputs, func(o Output) bool { return o.Script != outsideScript })
 }
 
+// isLightning reports whether a transaction is a payment by Lightning.
+func (t Tx) isLightning() bool {
+	return slices.ContainsFunc(t.Outputs, func(o Output) bool {
+		asset, _ := assetByCode(o.Asset)
+		return asset.Requested()
+	})
+}
+
 // update changes the newest part of the chain and sends a wake-up.
 func (n *Network) update(ctx context.Context, change func(*Chain) error) error {
+	return n.write(ctx, func(above int64) error {
+		return n.storage.UpdateSimnet(ctx, above, func(c *Chain) error {
+			c.begin(n.now())
+			return change(c)
+		})
+	})
+}
+
+// write calls save with the height above which the chain may change, and sends a wake-up.
+func (n *Network) write(ctx context.Context, save func(above int64) error) error {
 	tip, err := n.storage.SimnetTip(ctx)
 	if err != nil {
 		return err
 	}
-	err = n.storage.UpdateSimnet(ctx, tip-depth-1, func(c *Chain) error {
-		if len(c.Blocks) == 0 {
-			c.Blocks = []Block{{Height: 0, Hash: randomHash(), Time: n.now()}}
-		}
-		return change(c)
-	})
-	if err != nil {
+	if err := save(tip - depth - 1); err != nil {
 		return fmt.Errorf("simnet: %w", err)
 	}
 	select {
@@ -158,6 +188,13 @@ func (n *Network) update(ctx context.Context, change func(*Chain) error) error {
 	default:
 	}
 	return nil
+}
+
+// begin adds the first block if there is none.
+func (c *Chain) begin(now time.Time) {
+	if len(c.Blocks) == 0 {
+		c.Blocks = []Block{{Height: 0, Hash: randomHash(), Time: now}}
+	}
 }
 
 // addBlock adds an empty block.

@@ -27,6 +27,7 @@ var policy = chain.Policy{
 
 var assets = []chain.Asset{
 	coin("BTC", "Bitcoin", "Bitcoin test network", money.BTC, "bitcoin", "0.00000546"),
+	chain.LightningAsset(ID),
 	coin("LTC", "Litecoin", "Litecoin test network", money.LTC, "litecoin", "0.0000546"),
 	ether("ETH", "Ether", "Sepolia", sepolia),
 	token("USDC", "USDC", "USD Coin", "Sepolia", sepolia, "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"),

@@ -9,7 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"sync"
 	"time"
+
+	"github.com/btcsuite/btcd/btcec/v2"
 
 	"chequer/internal/chain"
 	"chequer/internal/keys"
@@ -29,6 +32,12 @@ var (
 	ErrUnknownTx = errors.New("simnet has no such transaction")
 	// ErrSpent means that an input was spent in a block.
 	ErrSpent = errors.New("input is already spent")
+	// ErrFinal means that a transaction is a payment by Lightning, which nothing can undo.
+	ErrFinal = errors.New("a payment by Lightning is final")
+	// ErrUnpayable means that a payment request cannot be paid.
+	ErrUnpayable = errors.New("the payment request cannot be paid")
+	// ErrUnknownRequest means that a payment request is not in storage. It is an ErrUnpayable.
+	ErrUnknownRequest = fmt.Errorf("%w: simnet does not know it", ErrUnpayable)
 )
 
 // Network is the simnet. It is safe for concurrent use.
@@ -37,11 +46,15 @@ type Network struct {
 	now     func() time.Time
 	wake    chan struct{}
 	keys    keys.Cache
+
+	mu     sync.Mutex
+	signer *btcec.PrivateKey // of payment requests; nil before the first one; protected by mu
 }
 
 var _ interface {
-	chain.Scanner
+	chain.Requester
 	chain.Waker
+	chain.AddressReader
 } = (*Network)(nil)
 
 // New returns the simnet in a storage.
@@ -55,8 +68,12 @@ func (n *Network) ID() chain.ID { return ID }
 // Wake implements chain.Waker: the channel gets a value when this process changes the chain.
 func (n *Network) Wake() <-chan struct{} { return n.wake }
 
-// NewDestination implements chain.Network with test-network addresses.
+// NewDestination implements chain.Network with test-network addresses. It is an error for Lightning, whose destinations
+// are payment requests.
 func (n *Network) NewDestination(r chain.Request) (chain.Destination, error) {
+	if r.Asset.Requested() {
+		return chain.Destination{}, errors.New("the destinations of Lightning are payment requests")
+	}
 	key, err := n.keys.Load(r.Key)
 	if err != nil {
 		return chain.Destination{}, err
@@ -157,6 +174,9 @@ func transfer(tx Tx, i int, out Output) (chain.Transfer, error) {
 	units, whole := new(big.Int).SetString(out.Units, 10)
 	if !ok || !whole || units.Sign() < 0 {
 		return chain.Transfer{}, fmt.Errorf("transaction %s pays %q of %q", tx.ID, out.Units, out.Asset)
+	}
+	if asset.Requested() { // only its block shows it
+		return chain.Transfer{ID: tx.ID, Tx: tx.ID, Asset: out.Asset, Script: out.Script, Amount: money.FromMinor(units, asset.Currency)}, nil
 	}
 	return chain.Transfer{
 		ID: fmt.Sprintf("%s:%d", tx.ID, i), Tx: tx.ID, Asset: out.Asset, Script: out.Script,

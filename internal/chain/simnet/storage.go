@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Storage stores the simulated chain, so that it survives a restart and is the same for all
+// Storage stores the simulated chain and the payment requests, so that they survive a restart and are the same for all
 // processes.
 type Storage interface {
 	// SimnetChain returns the blocks above a height, in order, and every transaction in
@@ -17,6 +17,13 @@ type Storage interface {
 	UpdateSimnet(ctx context.Context, above int64, change func(*Chain) error) error
 	// SimnetTip returns the newest block's height; −1 if there is none.
 	SimnetTip(ctx context.Context) (int64, error)
+	// SimnetKey returns the key that signs payment requests. If there is none, it stores fresh.
+	SimnetKey(ctx context.Context, fresh []byte) ([]byte, error)
+	// AddSimnetRequest stores a payment request. It deletes some of the requests that ended before a time.
+	AddSimnetRequest(ctx context.Context, r Request, endedBefore time.Time) error
+	// UpdateSimnetRequest calls change on the payment request with a hash and on the part of the chain above a
+	// height, and writes both, as UpdateSimnet does. The error for an unknown request is ErrUnknownRequest.
+	UpdateSimnetRequest(ctx context.Context, hash string, above int64, change func(*Chain, *Request) error) error
 }
 
 // Chain is the part of the chain above a height, with the mempool.
