@@ -175,6 +175,7 @@ type Method struct {
 	Label   string // "EURC"
 	Network string // below the label: "Base"; empty if the label is unambiguous
 	Symbol  string
+	Icon    string // the symbol, or the code of a method with an icon of its own
 	Chosen  bool
 	Line    string // amount and rate, for the head of the page
 	Notes   []Note
@@ -186,6 +187,8 @@ type Method struct {
 	// Second is the code with the amount, which some wallets misread. It is drawn on SecondPage.
 	Second     Picture
 	SecondTo   templ.SafeURL // opens a wallet with the amount; empty if no link is safe
+	SecondText string        // heading of the second code, or the text of the link to it
+	SecondNote string        // why there are two codes
 	SecondPage string        // address of the page with Second; empty on that page, and without such a code
 
 	AmountLabel  string
@@ -195,10 +198,21 @@ type Method struct {
 	AddressLabel string
 	Address      string
 	AddressParts []Group
+	IsRequest    bool // Address is a payment request, which is long
+	// CopyAddress and CopiedAddress are the name of the button that copies Address, and what is announced afterwards.
+	CopyAddress, CopiedAddress string
+	Ask                        AskForm
 	// ContractParts is a token's contract address, which identifies the token in wallets and
 	// explorers.
 	ContractParts []Group
 	Request       Request
+}
+
+// AskForm is the form that asks for a payment request. Without an Action there is no form.
+type AskForm struct {
+	Action string
+	Lead   string
+	Text   string
 }
 
 // Request is the transfer that a browser wallet is asked to send. Without Units there is none.

@@ -24,7 +24,8 @@ const invoicePath = "/invoice/:id"
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // payment shows an invoice. "?m=" opens a method, "&amount=1" shows its code with the amount, "?auto=1"
-// reloads the page periodically, "?refused=" says why a simulation was refused, "?requote_refused=" says why a new quote was refused.
+// reloads the page periodically, "?refused=" says why a simulation was refused, "?requote_refused=" and "?ask_refused=" say why a new
+// quote or a payment request was refused.
 func (h *Handler) payment(c echo.Context) error {
 	snapshot, err := h.invoice(c)
 	if err != nil {
@@ -42,7 +43,7 @@ func (h *Handler) payment(c echo.Context) error {
 	f.WithAmount = c.QueryParam("amount") == "1"
 	page := f.Payment(snapshot, c.QueryParam("m"), auto)
 	page.Simulate.Refusal = present.SimulationRefusals.Text(f.Reader, c.QueryParam("refused"))
-	page.Refusal = present.RequoteRefusals.Text(f.Reader, c.QueryParam("requote_refused"))
+	page.Refusal = refusal(f.Reader, c, snapshot)
 	if auto && !page.Final && page.Refund.Action == "" {
 		c.Response().Header().Set("Refresh", strconv.Itoa(int(present.ReloadInterval/time.Second)))
 	}

@@ -34,25 +34,29 @@ func (h *Handler) requote(c echo.Context) error {
 }
 
 // refusalCode returns the code in known for the reason why the service refused an action: the service's error
-// code, or else a general code for the status of its answer. It returns "" if known has no text for that status.
+// code if known has a text for it, or else a general code for the status of its answer. It returns "" if known has no text for that status.
 func refusalCode(err error, known present.Refusals) string {
 	apiErr, ok := errors.AsType[*client.Error](err)
 	if !ok {
 		return ""
 	}
+	if _, hasText := known[apiErr.Code]; hasText {
+		return apiErr.Code
+	}
 	general := map[int]string{http.StatusConflict: present.RefusedOther, http.StatusServiceUnavailable: present.RefusedUnavailable}[apiErr.Status]
 	if _, hasText := known[general]; !hasText {
 		return ""
-	}
-	if _, hasText := known[apiErr.Code]; hasText {
-		return apiErr.Code
 	}
 	return general
 }
 
 // backToMethod redirects to an invoice's page. It adds the parameters of query that are not empty.
 func (h *Handler) backToMethod(c echo.Context, id string, query url.Values) error {
-	path := "/invoice/" + id
+	return h.toInvoice(c, withQuery("/invoice/"+id, query))
+}
+
+// withQuery returns a path with the parameters of query that are not empty.
+func withQuery(path string, query url.Values) string {
 	for name, values := range query {
 		if values[0] == "" {
 			query.Del(name)
@@ -61,5 +65,5 @@ func (h *Handler) backToMethod(c echo.Context, id string, query url.Values) erro
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	return h.toInvoice(c, path)
+	return path
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/a-h/templ"
 
@@ -41,7 +40,7 @@ func (s *source) Read(ctx context.Context, id string) (live.State, error) {
 	r := snapshot.Resource
 	state := live.State{
 		PageVersion: present.Version(snapshot), Version: r.Version, Final: present.Final(r),
-		ExpiresIn: time.Duration(max(r.SecondsLeft, 0)) * time.Second,
+		ExpiresIn: present.ChangesIn(snapshot, s.handler.config.Now()),
 		Render:    func(ctx context.Context, v live.Variant) (string, error) { return s.render(ctx, snapshot, v) },
 	}
 	if found, ok := s.handler.config.ShopSettings(ctx, snapshot.MerchantID).Languages.Find(r.Language); ok {

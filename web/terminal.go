@@ -123,5 +123,8 @@ func (h *Handler) terminalPayment(c echo.Context) error {
 		return fmt.Errorf("read invoice: %w", err)
 	}
 	allowManifest(c)
-	return render(c, http.StatusOK, views.TerminalPaymentPage(h.invoiceFrame(c, snapshot).TerminalPayment(snapshot, c.Param("secret"), c.QueryParam("m"))))
+	f := h.invoiceFrame(c, snapshot)
+	page := f.TerminalPayment(snapshot, c.Param("secret"), c.QueryParam("m"))
+	page.Refusal = refusal(f.Reader, c, snapshot)
+	return render(c, http.StatusOK, views.TerminalPaymentPage(page))
 }

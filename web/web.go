@@ -39,6 +39,7 @@ type Client interface {
 	WaitInvoice(ctx context.Context, id, etag string, wait time.Duration) (client.Snapshot, error)
 	Simulate(ctx context.Context, id string, request api.SimulateRequest) error
 	Requote(ctx context.Context, id string, request api.RequoteRequest) error
+	RequestPayment(ctx context.Context, id string, request api.AskRequest) error
 	SetRefundAddress(ctx context.Context, id string, request api.RefundRequest) error
 	// Theme reads the theme with the given hash or, if hash is empty, the theme of the merchant of the
 	// client's key.
@@ -172,9 +173,12 @@ func (h *Handler) routes() {
 	pages.Match(read, "/invoice/:id/receipt.pdf", h.receipt)
 	limitInvoiceForms := h.limitPosts(h.config.PostsPerMinute)
 	pages.POST("/invoice/:id/quote", h.requote, limitInvoiceForms)
+	pages.POST("/invoice/:id/request", h.requestPayment, limitInvoiceForms)
+	pages.POST("/pos/:secret/:id/request", h.requestPayment, limitInvoiceForms)
 	pages.POST("/invoice/:id/refund", h.refund, limitInvoiceForms)
 	pages.Match(read, "/invoice/:id/quote", h.backToInvoice)
 	pages.Match(read, "/invoice/:id/refund", h.backToInvoice)
+	pages.Match(read, "/invoice/:id/request", h.backToInvoice)
 	for _, path := range []string{"/invoice", "/i/:id", "/i/:id/:method", "/invoices/:id"} { // shop plug-ins make such addresses
 		pages.Match(read, path, h.backToInvoice)
 	}

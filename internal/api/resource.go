@@ -91,6 +91,14 @@ type RequoteRequest struct {
 	Quote int `json:"quote,omitempty" rule:"whole 1"`
 }
 
+// MethodLightning is the code of the payment method whose address is a payment request (BOLT 11).
+const MethodLightning = "BTC-LN"
+
+// AskRequest is the body of a call for a payment request.
+type AskRequest struct {
+	PaymentMethod string `json:"payment_method,omitempty" rule:"text 32"` // empty: MethodLightning
+}
+
 // RefundRequest is the body that sets a refund address.
 type RefundRequest struct {
 	Currency string `json:"currency" rule:"required text 32"` // of a payment that was received
@@ -107,7 +115,12 @@ type PaymentMethod struct {
 	Contract       string `json:"contract"`        // of a token; otherwise empty
 	ChainID        string `json:"chain_id"`        // of an EVM network; otherwise empty
 	Decimals       int32  `json:"decimals"`
-	Address        string `json:"address"`
+	// Address is the address, or the payment request of MethodLightning in lower case; empty if there is no valid one.
+	Address string `json:"address"`
+	// AddressUntil is the end of a payment request, on the clock of the server. It is empty for addresses.
+	AddressUntil string `json:"address_until"`
+	// MayRequest reports whether a payment request can be asked for: the method needs one, and none is valid.
+	MayRequest     bool   `json:"may_request"`
 	ExpectedAmount string `json:"expected_amount"` // of the newest quote
 	DueAmount      string `json:"due_amount"`      // the amount due
 	// SmallestAmount is the smallest amount that the network can transfer. DueAmount is zero or at
@@ -119,6 +132,8 @@ type PaymentMethod struct {
 	PaymentURI     string `json:"payment_uri"`   // requests DueAmount
 	PaymentCode    string `json:"payment_code"`  // PaymentURI in a form for QR codes
 	AddressCode    string `json:"address_code"`  // tokens: the QR code to show first
+	UnifiedURI     string `json:"unified_uri"`   // Bitcoin: PaymentURI with a payment request for the same amount; else empty
+	UnifiedCode    string `json:"unified_code"`  // UnifiedURI in a form for QR codes
 	Confirmations  int    `json:"confirmations"` // required for this amount
 	Watched        bool   `json:"watched"`       // false: the network is not watched
 	// Behind reports whether the network has not been scanned recently, so that payments are detected

@@ -24,7 +24,10 @@ type Link struct {
 // Link returns the payment link for an amount to a destination. The label is the name of
 // the shop; ERC-681 has no field for it.
 func (a Asset) Link(address string, due money.Amount, label string) Link {
-	if a.Scheme == "ethereum" {
+	switch {
+	case a.Requested():
+		return requestLink(address)
+	case a.Scheme == "ethereum":
 		return a.ethereumLink(address, due)
 	}
 	return a.bitcoinLink(address, due, label)
@@ -57,6 +60,26 @@ func (a Asset) bitcoinLink(address string, due money.Amount, label string) Link 
 	}
 	return Link{URI: uri, Code: code}
 }
+
+// requestLink returns the link of a payment request, which contains its amount. In upper case it has the smallest QR code. The
+// link of no request is empty.
+func requestLink(request string) Link {
+	if request == "" {
+		return Link{}
+	}
+	uri := SchemeLightning + ":" + request
+	return Link{URI: uri, Code: strings.ToUpper(uri)}
+}
+
+// WithRequest returns a payment link of Bitcoin that also contains a payment request for the same amount. The keys of the
+// parameters stay in lower case, because some wallets do not read others. See BIP 321, "lightning".
+func (l Link) WithRequest(request string) Link {
+	const key = "&lightning="
+	return Link{URI: l.URI + key + request, Code: l.Code + key + strings.ToUpper(request)}
+}
+
+// TakesRequest reports whether the payment links of an asset can contain a payment request.
+func (a Asset) TakesRequest() bool { return a.Scheme == "bitcoin" }
 
 // ethereumLink returns a link as specified by ERC-681, with the chain ID. It has a value in wei for the
 // network's native coin, and a transfer in the contract's smallest units for a token.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -69,6 +70,26 @@ func (c *Client) Simulate(ctx context.Context, id string, r api.SimulateRequest)
 // given quote. It returns ErrNotFound or ErrUnsupported; a refusal is an *Error.
 func (c *Client) Requote(ctx context.Context, id string, r api.RequoteRequest) error {
 	return wrap("requote", c.postAction(ctx, id, api.PathInvoices+"/"+url.PathEscape(id)+"/requote", r))
+}
+
+// askWait is the time that a merchant's wallet may take to make a payment request.
+const askWait = 10 * time.Second
+
+// RequestPayment lets the merchant's wallet make a payment request, which the invoice then has. It returns ErrNotFound or
+// ErrUnsupported; a refusal is an *Error.
+func (c *Client) RequestPayment(ctx context.Context, id string, r api.AskRequest) error {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return wrap("request payment", err)
+	}
+	a, err := c.do(ctx, request{
+		method: http.MethodPost, path: api.PathInvoices + "/" + url.PathEscape(id) + "/payment-request", header: jsonHeader(""), body: body,
+		chequerScheme: true, wait: askWait,
+	})
+	if err == nil && !a.isInvoice(id, &api.Resource{}) {
+		err = c.refusal(a)
+	}
+	return wrap("request payment", err)
 }
 
 // SetRefundAddress sets the address to which the shopper wants refunds. It returns ErrNotFound or

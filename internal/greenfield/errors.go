@@ -81,6 +81,7 @@ var domainFaults = []struct {
 	fault *fieldFault
 }{
 	{invoice.ErrNoMethod, &fieldFault{"checkout.paymentMethods", "The shop offers none of the payment methods"}},
+	{invoice.ErrTooLarge, &fieldFault{"amount", "The amount is too large for the payment methods of the shop"}},
 	{invoice.ErrTooLong, &fieldFault{"checkout.expirationMinutes", "No payment method holds its price for this time"}},
 }
 

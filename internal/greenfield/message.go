@@ -129,7 +129,7 @@ func (c *change) addPayments(kind string, told func(*invoice.Transfer) *bool, ap
 		if !offered || known[p.ID] {
 			continue
 		}
-		payment := paymentOf(p, m)
+		payment := paymentOf(c.after, p)
 		c.add(message{
 			Type: kind, AfterExpiration: new(p.FirstSeen.After(c.after.ExpiresAt())), MethodID: methodID(m.Asset), Method: formerID(m.Asset), Payment: &payment,
 		})

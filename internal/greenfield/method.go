@@ -19,8 +19,13 @@ func methodID(a chain.Asset) string {
 	return a.Code + "-CHAIN"
 }
 
-// formerID returns the identifier of a payment method in version 1 of the API: BTC, EURC-BASE.
-func formerID(a chain.Asset) string { return a.Code }
+// formerID returns the identifier of a payment method in version 1 of the API: BTC, BTC-LightningNetwork, EURC-BASE.
+func formerID(a chain.Asset) string {
+	if a.Requested() {
+		return a.Symbol + "-LightningNetwork"
+	}
+	return a.Code
+}
 
 // aliases are endings of identifiers with the same meaning. Identifiers are compared in upper case, with "-" for "_".
 var aliases = []struct{ ending, meaning string }{

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -52,7 +53,7 @@ func (s *server) listInvoiceMethods(c echo.Context, k merchant.Key) error {
 	}
 	e, all, paid := s.Invoices.Evaluation(inv), []methodView{}, []methodView{}
 	for _, m := range inv.Methods {
-		v := methodOf(inv, e, m)
+		v := methodOf(inv, e, m, s.Now())
 		all = append(all, v)
 		if len(v.Payments) > 0 {
 			paid = append(paid, v)
@@ -64,12 +65,14 @@ func (s *server) listInvoiceMethods(c echo.Context, k merchant.Key) error {
 	return writeJSON(c, http.StatusOK, all)
 }
 
-// methodOf returns the view of a payment method of an invoice with its payments.
-func methodOf(inv *invoice.Invoice, e *invoice.Evaluation, m invoice.Method) methodView {
+// methodOf returns the view of a payment method of an invoice with its payments at a time. A method that needs a payment
+// request is activated while one is valid.
+func methodOf(inv *invoice.Invoice, e *invoice.Evaluation, m invoice.Method, now time.Time) methodView {
 	due := e.Remaining(m)
+	to, payable := e.Destination(m, now)
 	v := methodView{
-		MethodID: methodID(m.Asset), Method: formerID(m.Asset), Currency: m.Asset.Symbol, CryptoCode: m.Asset.Symbol, Activated: true,
-		Address: m.Destination.Address, Link: m.Asset.Link(m.Destination.Address, due, inv.Terms.Merchant).URI,
+		MethodID: methodID(m.Asset), Method: formerID(m.Asset), Currency: m.Asset.Symbol, CryptoCode: m.Asset.Symbol, Activated: payable,
+		Address: to.Address, Link: m.Asset.Link(to.Address, due, inv.Terms.Merchant).URI,
 		Due: due.String(), MethodFee: "0", NetworkFee: "0", Payments: []paymentView{},
 	}
 	if price, rated := lastPrice(inv, m.Asset.Code); rated {
@@ -81,7 +84,7 @@ func methodOf(inv *invoice.Invoice, e *invoice.Evaluation, m invoice.Method) met
 		if p.Network != m.Asset.Network || p.Asset != m.Asset.Code || !isPayment(p) {
 			continue
 		}
-		v.Payments = append(v.Payments, paymentOf(p, m))
+		v.Payments = append(v.Payments, paymentOf(inv, p))
 		if p.State == invoice.PaymentSeen || p.State == invoice.PaymentConfirmed {
 			received = received.Add(p.Amount)
 		}
@@ -109,10 +112,11 @@ func isPayment(p invoice.Payment) bool {
 	return true
 }
 
-// paymentOf returns the view of a payment by a method.
-func paymentOf(p invoice.Payment, m invoice.Method) paymentView {
+// paymentOf returns the view of a payment of an invoice.
+func paymentOf(inv *invoice.Invoice, p invoice.Payment) paymentView {
+	to, _ := inv.DestinationOf(p.Transfer)
 	v := paymentView{
-		ID: strings.ReplaceAll(p.ID, ":", "-"), ReceivedDate: p.FirstSeen.Unix(), Value: p.Amount.String(), Fee: "0", Address: m.Destination.Address,
+		ID: strings.ReplaceAll(p.ID, ":", "-"), ReceivedDate: p.FirstSeen.Unix(), Value: p.Amount.String(), Fee: "0", Address: to.Address,
 		Status: processing,
 	}
 	switch {

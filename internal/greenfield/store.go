@@ -143,16 +143,27 @@ func (s *server) listChainMethods(c echo.Context, k merchant.Key) error {
 	if err != nil {
 		return err
 	}
-	list := []chainMethod{}
-	for _, a := range offered {
-		list = append(list, chainMethod{Enabled: true, Currency: a.Symbol, Method: formerID(a)})
-	}
-	return writeJSON(c, http.StatusOK, list)
+	return writeJSON(c, http.StatusOK, chainMethods(offered, func(a chain.Asset) bool { return !a.Requested() }))
 }
 
-// listLightningMethods handles GET stores/{store}/payment-methods/LightningNetwork. This server offers none.
-func (s *server) listLightningMethods(c echo.Context, _ merchant.Key) error {
-	return writeJSON(c, http.StatusOK, []chainMethod{})
+// listLightningMethods handles GET stores/{store}/payment-methods/LightningNetwork, from version 1 of the API.
+func (s *server) listLightningMethods(c echo.Context, k merchant.Key) error {
+	offered, err := s.offered(c, k)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, chainMethods(offered, chain.Asset.Requested))
+}
+
+// chainMethods returns the payment methods of the assets that keep selects, as version 1 of the API shows them.
+func chainMethods(offered []chain.Asset, keep func(chain.Asset) bool) []chainMethod {
+	list := []chainMethod{}
+	for _, a := range offered {
+		if keep(a) {
+			list = append(list, chainMethod{Enabled: true, Currency: a.Symbol, Method: formerID(a)})
+		}
+	}
+	return list
 }
 
 // offered returns the assets of the payment methods that new invoices of a key's store can have, in their order.

@@ -86,6 +86,21 @@ func (inv *Invoice) Destinations() []Script {
 	return all
 }
 
+// DestinationOf returns the destination to which a transfer was sent, and false if it is none of the invoice's.
+func (inv *Invoice) DestinationOf(t Transfer) (chain.Destination, bool) {
+	for _, m := range inv.Methods {
+		if m.Asset.Network == t.Network && m.Destination.Script == t.Script && t.Script != "" {
+			return m.Destination, true
+		}
+	}
+	for _, r := range inv.PaymentRequests() {
+		if r.Script == t.Script && inv.networkOf(r) == t.Network {
+			return r.Destination, true
+		}
+	}
+	return chain.Destination{}, false
+}
+
 // hasRequests reports whether a payment request of a method was made.
 func (inv *Invoice) hasRequests(m Method) bool {
 	return slices.ContainsFunc(inv.PaymentRequests(), func(r PaymentRequest) bool { return r.Asset == m.Asset.Code })

@@ -145,6 +145,7 @@ func applySettings(p merchant.PaymentSettings, r *invoice.CreateRequest) {
 		}
 		r.ZeroConfirmationCents[asset] = limit.Cents()
 	}
+	r.Terms.Lightning = invoice.LightningTerms(p.Lightning)
 	r.Terms.AllowPaidExpired = p.LatePayments != merchant.LateDecide
 	if r.AllowPaidExpired != nil {
 		r.Terms.AllowPaidExpired = *r.AllowPaidExpired

@@ -75,7 +75,11 @@ func (c Choices) With(changes Choices) (Choices, error) {
 			delete(next, name)
 		}
 	}
-	return next, nil
+	p, err := Overrides(nil).Effective(next)
+	if err != nil {
+		return next, nil //nolint:nilerr // a choice of an earlier release is broken, which is no fault of the changes
+	}
+	return next, p.checkLightning()
 }
 
 // Overrides are the settings of the server's environment, which take precedence over those of merchants.

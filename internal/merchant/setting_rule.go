@@ -3,6 +3,7 @@ package merchant
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,9 +103,35 @@ func setLanguages(p *PaymentSettings, text string) (string, error) {
 }
 
 func setStorefront(p *PaymentSettings, text string) (string, error) {
+	return setSwitch(&p.Storefront, text)
+}
+
+// setSwitch sets a setting that is on or off.
+func setSwitch(on *bool, text string) (string, error) {
 	word, err := oneOf(text, []string{"on", "off"})
-	p.Storefront = word == "on"
+	*on = word == "on"
 	return word, err
+}
+
+// maxSatoshis is the largest amount of a payment request that a setting can name: one bitcoin.
+const maxSatoshis = 100_000_000
+
+// setSatoshis sets an amount of bitcoin from a whole number of satoshis.
+func setSatoshis(amount *money.Amount, text string) (string, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		n = 0 // CheckWhole refuses it
+	}
+	*amount = money.FromMinor(big.NewInt(int64(n)), money.BTC)
+	return strconv.Itoa(n), CheckWhole(n, 1, maxSatoshis)
+}
+
+// checkLightning returns an error if no amount is within the bounds of payment requests.
+func (p PaymentSettings) checkLightning() error {
+	if p.Lightning.Least.Cmp(p.Lightning.Most) > 0 {
+		return &FieldError{Field: string(SettingLightningMost), Fault: "must be at least " + string(SettingLightningLeast)}
+	}
+	return nil
 }
 
 func setCurrency(p *PaymentSettings, text string) (string, error) {

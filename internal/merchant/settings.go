@@ -28,6 +28,7 @@ type PaymentSettings struct {
 	// ZeroConfirmation are the zero-confirmation caps by asset, in euro: the largest value that counts without a
 	// confirmation. Zero = none.
 	ZeroConfirmation map[string]money.Amount
+	Lightning        Lightning
 	// PersonalDataMonths is the number of months after the end of an invoice after which its personal data are
 	// removed; 0 = they are kept. See invoice.PersonalData.
 	PersonalDataMonths int
@@ -39,6 +40,18 @@ type PaymentSettings struct {
 type Bound struct {
 	BasisPoints int64        // of the price, in hundredths of a percent; 0 = no such bound
 	Euro        money.Amount // 0 = no such bound
+}
+
+// Lightning are the settings of payment requests.
+type Lightning struct {
+	// Least and Most bound the amount of a request, in bitcoin.
+	Least, Most money.Amount
+	// OnDemand means that a request is made only when the shopper asks for it on the page.
+	OnDemand bool
+	// NamesOrder means that the description of a request, which the shopper's wallet shows, has the order ID.
+	NamesOrder bool
+	// Unified means that the code of Bitcoin contains the request.
+	Unified bool
 }
 
 // LatePayments is the treatment of payments that arrive after the quote.
@@ -145,6 +158,11 @@ const (
 	SettingBooks            SettingName = "book_years"
 	SettingZeroBTC          SettingName = "zero_confirmation_btc"
 	SettingZeroLTC          SettingName = "zero_confirmation_ltc"
+	SettingLightningLeast   SettingName = "lightning_least"
+	SettingLightningMost    SettingName = "lightning_most"
+	SettingLightningWaits   SettingName = "lightning_on_demand"
+	SettingLightningOrder   SettingName = "lightning_order_id"
+	SettingLightningUnified SettingName = "lightning_unified"
 )
 
 // definition defines a payment setting.
@@ -165,6 +183,11 @@ var definitions = []definition{
 	{SettingConfirmations, string(StandardConfirmations), setConfirmations},
 	{SettingZeroBTC, "0", func(p *PaymentSettings, text string) (string, error) { return setZeroConfirmation(p, "BTC", text) }},
 	{SettingZeroLTC, "0", func(p *PaymentSettings, text string) (string, error) { return setZeroConfirmation(p, "LTC", text) }},
+	{SettingLightningLeast, "100", func(p *PaymentSettings, text string) (string, error) { return setSatoshis(&p.Lightning.Least, text) }},
+	{SettingLightningMost, "5000000", func(p *PaymentSettings, text string) (string, error) { return setSatoshis(&p.Lightning.Most, text) }},
+	{SettingLightningWaits, "off", func(p *PaymentSettings, text string) (string, error) { return setSwitch(&p.Lightning.OnDemand, text) }},
+	{SettingLightningOrder, "off", func(p *PaymentSettings, text string) (string, error) { return setSwitch(&p.Lightning.NamesOrder, text) }},
+	{SettingLightningUnified, "on", func(p *PaymentSettings, text string) (string, error) { return setSwitch(&p.Lightning.Unified, text) }},
 	{SettingShortPercent, "5", func(p *PaymentSettings, text string) (string, error) { return setPercent(&p.ShortLimit, text) }},
 	{SettingShortAmount, "20", func(p *PaymentSettings, text string) (string, error) { return setEuro(&p.ShortLimit, text) }},
 	{SettingLanguages, "", setLanguages},

@@ -72,10 +72,12 @@ func TestSettings_Change_checks_the_currency(t *testing.T) {
 func TestOverrides_Effective_has_the_defaults(t *testing.T) {
 	t.Parallel()
 	euro := func(text string) money.Amount { return money.MustParse(text, money.EUR) }
+	bitcoin := func(text string) money.Amount { return money.MustParse(text, money.BTC) }
 	want := merchant.PaymentSettings{
 		QuoteTime: 15 * time.Minute, Tolerance: merchant.Bound{Euro: euro("0")}, LatePayments: merchant.LateDecide, Confirmations: merchant.StandardConfirmations,
 		ShortLimit: merchant.Bound{BasisPoints: 500, Euro: euro("20")}, Zone: "UTC", Currency: "EUR",
 		ZeroConfirmation: map[string]money.Amount{"BTC": euro("0"), "LTC": euro("0")},
+		Lightning:        merchant.Lightning{Least: bitcoin("0.000001"), Most: bitcoin("0.05"), Unified: true},
 	}
 	if got, err := merchant.Overrides(nil).Effective(nil); err != nil || !cmp.Equal(want, got) {
 		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, got))
@@ -84,6 +86,8 @@ func TestOverrides_Effective_has_the_defaults(t *testing.T) {
 		merchant.SettingMethods: "EURC,BTC", merchant.SettingQuoteMinutes: "030", merchant.SettingTolerancePercent: "0.50", merchant.SettingToleranceAmount: "0.10",
 		merchant.SettingLatePayments: "worth", merchant.SettingConfirmations: "most", merchant.SettingShortPercent: "0", merchant.SettingShortAmount: "9.5",
 		merchant.SettingLanguages: "de en de", merchant.SettingStorefront: "on", merchant.SettingCurrency: "chf", merchant.SettingTimeZone: "asia/kathmandu", merchant.SettingZeroLTC: "25",
+		merchant.SettingLightningLeast: "01000", merchant.SettingLightningMost: "10000000", merchant.SettingLightningWaits: "on",
+		merchant.SettingLightningOrder: "on", merchant.SettingLightningUnified: "off",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -92,6 +96,7 @@ func TestOverrides_Effective_has_the_defaults(t *testing.T) {
 		QuoteTime: 30 * time.Minute, Tolerance: merchant.Bound{BasisPoints: 50, Euro: euro("0.1")}, LatePayments: merchant.LateWorth, Methods: "EURC BTC",
 		Confirmations: merchant.MostConfirmations, ShortLimit: merchant.Bound{Euro: euro("0")}, Languages: []string{"de", "en"}, Storefront: true, Currency: "CHF", Zone: "Asia/Kathmandu",
 		ZeroConfirmation: map[string]money.Amount{"BTC": euro("0"), "LTC": euro("25")},
+		Lightning:        merchant.Lightning{Least: bitcoin("0.00001"), Most: bitcoin("0.1"), OnDemand: true, NamesOrder: true},
 	}
 	if got, err := merchant.Overrides(nil).Effective(chosen); err != nil || !cmp.Equal(want, got) {
 		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, got))
@@ -139,6 +144,12 @@ func TestChoices_With_refuses_invalid_values_by_name(t *testing.T) {
 		{merchant.SettingLanguages, "d", "languages must be a language tag"},
 		{merchant.SettingCurrency, "eur", ""},
 		{merchant.SettingCurrency, "BTC", `currency must be the code of a currency such as EUR, not "BTC"`},
+		{merchant.SettingLightningLeast, "0", "lightning_least must be a whole number from 1 to 100000000"},
+		{merchant.SettingLightningMost, "0.05", "lightning_most must be a whole number from 1 to 100000000"},
+		{merchant.SettingLightningMost, "99", "lightning_most must be at least lightning_least"},
+		{merchant.SettingLightningLeast, "5000001", "lightning_most must be at least lightning_least"},
+		{merchant.SettingLightningLeast, "5000000", "5000000"},
+		{merchant.SettingLightningUnified, "yes", "lightning_unified must be one of on, off"},
 		{merchant.SettingStorefront, "yes", "storefront must be one of on, off"},
 		{merchant.SettingExplorers, " bitcoin=https://e.example/tx/{tx}\n bitcoin=https://e.example/a/{address} ", "bitcoin=https://e.example/tx/{tx} bitcoin=https://e.example/a/{address}"},
 		{merchant.SettingExplorers, "base-sepolia=https://e.example:8443/?q={tx}&x=1#y", "base-sepolia=https://e.example:8443/?q={tx}&x=1#y"},

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -24,6 +26,35 @@ func (s *server) requote(c echo.Context, k call) error {
 	return s.decide(c, k, func(ctx context.Context) (*invoice.Invoice, error) {
 		return s.Invoices.Requote(ctx, inv.ID, decidingActor(k, inv), r.Quote)
 	})
+}
+
+// requestPayment handles POST invoices/{id}/payment-request. It waits until the provider of the merchant's connection has made
+// the payment request, for 10 seconds at most.
+func (s *server) requestPayment(c echo.Context, k call) error {
+	r, err := request[api.AskRequest](c, k)
+	if err != nil {
+		return err
+	}
+	inv, err := s.find(c, k)
+	if err != nil {
+		return err
+	}
+	code := cmp.Or(r.PaymentMethod, api.MethodLightning)
+	if err := requestable(inv, code); err != nil {
+		return err
+	}
+	return s.decide(c, k, func(ctx context.Context) (*invoice.Invoice, error) {
+		return s.Invoices.RequestPayment(ctx, inv.ID, code)
+	})
+}
+
+// requestable returns the error for a method that is not offered, or that needs no payment request.
+func requestable(inv *invoice.Invoice, code string) error {
+	isOffered := slices.ContainsFunc(inv.Methods, func(m invoice.Method) bool { return m.Asset.Code == code && m.Asset.Requested() })
+	if !isOffered {
+		return invalid("payment_method", "must be a method of the invoice that needs a payment request")
+	}
+	return nil
 }
 
 // cancel handles POST invoices/{id}/cancel.

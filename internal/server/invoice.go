@@ -86,9 +86,9 @@ func (s *server) status(c echo.Context) error {
 
 // writeInvoice writes the specification's view of an invoice in its current state.
 func (s *server) writeInvoice(c echo.Context, inv *invoice.Invoice) error {
-	s.setInvoiceHeaders(c, inv, tagOf(inv, nil))
+	s.setInvoiceHeaders(c, inv, s.tagOf(inv, nil))
 	setPaidHeaders(c.Response().Header(), inv)
-	return writeJSON(c, http.StatusOK, wire.Invoice(inv))
+	return writeJSON(c, http.StatusOK, wire.Invoice(s.Invoices, inv))
 }
 
 // setInvoiceHeaders sets the headers that name the version of the invoice and the address of its page.

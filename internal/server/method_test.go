@@ -24,20 +24,21 @@ func TestMethods_of_every_path(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	for path, want := range map[string]string{
-		"/api/v2/invoice/new":               "OPTIONS POST",
-		"/v2/invoice/new":                   "OPTIONS POST",
-		"//api//v2/invoice/new":             "OPTIONS POST",
-		"/api/v2/invoice/status":            "GET HEAD OPTIONS",
-		"/v2/invoice/status":                "GET HEAD OPTIONS",
-		"/api/v2/invoices/x":                "GET HEAD OPTIONS",
-		"/api/v2/invoices":                  "GET HEAD OPTIONS",
-		"/api/v2/invoices/export":           "GET HEAD OPTIONS",
-		"/api/v2/invoices/x/requote":        "OPTIONS POST",
-		"/api/v2/invoices/x/refund-address": "OPTIONS POST",
-		"/api/v2/invoices/x/cancel":         "OPTIONS POST",
-		"/api/v2/invoices/x/accept":         "OPTIONS POST",
-		"/api/v2/test/invoices/x/simulate":  "OPTIONS POST",
-		"/api//v2/test/invoices/x/simulate": "OPTIONS POST",
+		"/api/v2/invoice/new":                "OPTIONS POST",
+		"/v2/invoice/new":                    "OPTIONS POST",
+		"//api//v2/invoice/new":              "OPTIONS POST",
+		"/api/v2/invoice/status":             "GET HEAD OPTIONS",
+		"/v2/invoice/status":                 "GET HEAD OPTIONS",
+		"/api/v2/invoices/x":                 "GET HEAD OPTIONS",
+		"/api/v2/invoices":                   "GET HEAD OPTIONS",
+		"/api/v2/invoices/export":            "GET HEAD OPTIONS",
+		"/api/v2/invoices/x/requote":         "OPTIONS POST",
+		"/api/v2/invoices/x/payment-request": "OPTIONS POST",
+		"/api/v2/invoices/x/refund-address":  "OPTIONS POST",
+		"/api/v2/invoices/x/cancel":          "OPTIONS POST",
+		"/api/v2/invoices/x/accept":          "OPTIONS POST",
+		"/api/v2/test/invoices/x/simulate":   "OPTIONS POST",
+		"/api//v2/test/invoices/x/simulate":  "OPTIONS POST",
 	} {
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "BREW", "get", "post"} {
 			if slices.Contains(strings.Fields(want), method) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,14 +31,16 @@ func (s *server) readInvoice(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	if matches(c.Request().Header.Values("If-None-Match"), tagOf(inv, behind)) {
+	if known := c.Request().Header.Values("If-None-Match"); matches(known, s.tagOf(inv, behind)) {
 		wait := preferredWait(c.Request().Header.Values("Prefer"))
 		if wait > 0 {
 			header.Set("Preference-Applied", "wait="+strconv.Itoa(int(wait.Seconds())))
 		}
 		inv, err = s.waitFor(c, inv, wait)
-		if errors.Is(err, invoice.ErrNotModified) {
-			header.Set("ETag", tagOf(inv, behind))
+		if tag := s.tagOf(inv, behind); errors.Is(err, invoice.ErrNotModified) && !matches(known, tag) {
+			err = nil // a payment request ended meanwhile
+		} else if errors.Is(err, invoice.ErrNotModified) {
+			header.Set("ETag", tag)
 			return c.NoContent(http.StatusNotModified)
 		}
 		if err != nil {
@@ -77,18 +80,30 @@ func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []cha
 	if style != "" {
 		c.Response().Header().Set(api.HeaderTheme, style)
 	}
-	s.setInvoiceHeaders(c, inv, tagOf(inv, behind))
+	s.setInvoiceHeaders(c, inv, s.tagOf(inv, behind))
 	return writeJSON(c, http.StatusOK, r)
 }
 
-// tagOf returns the ETag of the invoice resource. It changes with the version, and with
-// the set of networks that are behind.
-func tagOf(inv *invoice.Invoice, behind []chain.ID) string {
+// tagOf returns the ETag of the invoice resource. It changes with the version, with the set of networks that are behind,
+// and when a payment request begins or ends to be valid.
+func (s *server) tagOf(inv *invoice.Invoice, behind []chain.ID) string {
 	tag := strconv.FormatInt(inv.Version, 10)
 	for _, network := range behind {
-		tag += "-" + string(network)
+		tag += "-" + wire.Network(network)
+	}
+	if s.lacksRequest(inv) {
+		tag += "-open"
 	}
 	return strconv.Quote(tag)
+}
+
+// lacksRequest reports whether a payment request can be asked for.
+func (s *server) lacksRequest(inv *invoice.Invoice) bool {
+	if !slices.ContainsFunc(inv.Methods, func(m invoice.Method) bool { return m.Asset.Requested() }) {
+		return false
+	}
+	e, now := s.Invoices.Evaluation(inv), s.Invoices.Now()
+	return slices.ContainsFunc(inv.Methods, func(m invoice.Method) bool { return e.MayRequest(m, now) })
 }
 
 // waitFor waits for a newer version of an invoice. If there is none, it returns the given version and

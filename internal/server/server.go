@@ -139,6 +139,7 @@ func (s *server) routes(g *echo.Group) {
 	g.Match(readMethods, api.PathInvoices, s.signed(requestSigned(merchant.ScopeRead), s.listInvoices))
 	g.Match(readMethods, api.PathInvoices+"/export", s.signed(requestSigned(merchant.ScopeRead), s.exportInvoices))
 	g.POST(api.PathInvoices+"/:id/requote", s.signed(requestSigned(merchant.ScopePage, merchant.ScopeCreate, merchant.ScopeAdmin), s.requote))
+	g.POST(api.PathInvoices+"/:id/payment-request", s.signed(requestSigned(merchant.ScopePage, merchant.ScopeCreate, merchant.ScopeAdmin), s.requestPayment))
 	g.POST(api.PathInvoices+"/:id/refund-address", s.signed(requestSigned(merchant.ScopePage), s.refundAddress))
 	g.POST(api.PathInvoices+"/:id/cancel", s.signed(admin, s.cancel))
 	g.POST(api.PathInvoices+"/:id/accept", s.signed(admin, s.accept))

@@ -96,6 +96,7 @@ func TestKey_has_no_access_to_another_shop(t *testing.T) {
 		"exportInvoices":   listCalls("/api/v2/invoices/export?format=csv", "/api/v2/invoices/export?format=json"),
 		"readInvoice":      invoiceCalls("GET", "", ""),
 		"requoteInvoice":   invoiceCalls("POST", "/requote", "{}"),
+		"requestPayment":   invoiceCalls("POST", "/payment-request", "{}"),
 		"setRefundAddress": invoiceCalls("POST", "/refund-address", `{"currency":"BTC","address":"tb1q"}`),
 		"cancelInvoice":    invoiceCalls("POST", "/cancel", "{}"),
 		"acceptInvoice":    invoiceCalls("POST", "/accept", "{}"),

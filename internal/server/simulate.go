@@ -129,8 +129,24 @@ func (s *server) perform(ctx context.Context, inv *invoice.Invoice, m invoice.Me
 	if amount.IsZero() {
 		return errNothingToDo
 	}
-	_, err := s.Simnet.Pay(ctx, m.Asset, m.Destination.Script, amount)
+	script, amount, err := s.payee(inv, m, amount)
+	if err != nil {
+		return err
+	}
+	_, err = s.Simnet.Pay(ctx, m.Asset, script, amount)
 	return err
+}
+
+// payee returns the script to which an amount is paid by a method. A payment request is paid as a whole.
+func (s *server) payee(inv *invoice.Invoice, m invoice.Method, amount money.Amount) (script string, whole money.Amount, err error) {
+	if !m.Asset.Requested() {
+		return m.Destination.Script, amount, nil
+	}
+	r, ok := s.Invoices.Evaluation(inv).Request(m, s.Invoices.Now())
+	if !ok {
+		return "", amount, errNothingToDo
+	}
+	return r.Script, r.Amount, nil
 }
 
 // confirm creates a block with the invoice's unconfirmed transactions, or an empty block if some of

@@ -10,8 +10,8 @@ import (
 )
 
 // Invoice returns the specification's view of an invoice, with the newest quote: six fields, five
-// per address.
-func Invoice(inv *invoice.Invoice) api.Invoice {
+// per address. It omits methods that need a payment request and have no valid one.
+func Invoice(invoices *invoice.Service, inv *invoice.Invoice) api.Invoice {
 	q := inv.Quote()
 	answer := api.Invoice{
 		ForeignID: inv.ID, Status: string(inv.State.Status), ExpiredAt: Time(q.Until),
@@ -23,8 +23,14 @@ func Invoice(inv *invoice.Invoice) api.Invoice {
 		if !offered {
 			continue
 		}
+		to := m.Destination
+		if m.Asset.Requested() {
+			if to, offered = invoices.Evaluation(inv).Destination(m, invoices.Now()); !offered {
+				continue
+			}
+		}
 		answer.Addresses = append(answer.Addresses, api.Address{
-			Address: m.Destination.Address, ExpectedAmount: number(p.Expected), CryptoCurrency: m.Asset.Code,
+			Address: to.Address, ExpectedAmount: number(p.Expected), CryptoCurrency: m.Asset.Code,
 			RateUSD: json.Number(p.USD.Price()), RateEUR: json.Number(p.EUR.Price()),
 		})
 	}

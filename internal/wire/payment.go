@@ -32,13 +32,9 @@ func payments(inv *invoice.Invoice, reported []invoice.Payment) []api.Payment {
 // destination returns the address of a transfer, and the confirmations that are required for a
 // payment of the whole invoice to it.
 func destination(inv *invoice.Invoice, t invoice.Transfer) (address string, confirmations int) {
-	if m, known := inv.Method(t.Network, t.Asset); known && m.Destination.Script == t.Script {
-		return m.Destination.Address, inv.Confirmations(m)
+	to, _ := inv.DestinationOf(t)
+	if m, known := inv.Method(t.Network, t.Asset); known && (m.Destination.Script == t.Script || m.Asset.Requested()) {
+		return to.Address, inv.Confirmations(m)
 	}
-	for _, m := range inv.Methods { // a wrong asset, sent to an address of this invoice
-		if m.Asset.Network == t.Network && m.Destination.Script == t.Script {
-			return m.Destination.Address, 0
-		}
-	}
-	return "", 0
+	return to.Address, 0 // a wrong asset, sent to an address of this invoice
 }

@@ -33,6 +33,9 @@ func Statement(r api.Resource, baseURL string) (s proof.Statement, err error) {
 		s.Amount = r.DueAmount
 	}
 	for _, m := range r.PaymentMethods {
+		if m.Address == "" { // a payment request is not made yet, or has ended
+			continue
+		}
 		method := proof.Method{Currency: m.CryptoCurrency, Network: m.Network, Address: m.Address, Amount: m.DueAmount}
 		if isZero(m.DueAmount) {
 			method.Amount = m.ExpectedAmount

@@ -14,6 +14,7 @@ import (
 // service that implements only the specification of the API returns no names of coins and networks and no
 // payment links. The page then omits them.
 func methods(r api.Resource, s pageContext, isRest bool) []views.Method {
+	r.PaymentMethods = payable(r.PaymentMethods)
 	views.DrawQRs(codeTexts(r))
 	list := make([]views.Method, len(r.PaymentMethods))
 	chosen := 0
@@ -41,12 +42,18 @@ func method(r api.Resource, m api.PaymentMethod, s pageContext, isRest bool) vie
 		amount = m.ExpectedAmount
 	}
 	v := views.Method{
-		Code: m.CryptoCurrency, Label: methodLabel(m), Network: methodNetwork(r, m), Symbol: symbol(m),
+		Code: m.CryptoCurrency, Label: methodLabel(m), Network: methodNetwork(r, m), Symbol: symbol(m), Icon: symbol(m),
 		Line:        s.Decimal(amount) + " " + unit(r, s, m.CryptoCurrency),
-		Notes:       methodNotes(m, s, isRest),
+		Notes:       append(methodNotes(m, s, isRest), requestEnd(r, m, s)...),
 		AmountLabel: s.Text("method.amount"), Amount: amount, AmountGroups: views.AmountGroups(s.Decimal(amount)), Unit: symbol(m),
 		AddressLabel: addressLabel(m, s, isRest), Address: m.Address, AddressParts: views.AddressGroups(m.Address),
 		ContractParts: views.AddressGroups(m.Contract), Request: walletRequest(m, s, amount), App: walletApp(r, m, s, amount),
+		CopyAddress: s.Text("copy.address"), CopiedAddress: s.Text("copied.address"), Ask: askForm(m, s),
+	}
+	if isLightning(m) {
+		v.Icon = m.CryptoCurrency
+		v.IsRequest, v.AddressParts = true, nil
+		v.CopyAddress, v.CopiedAddress = s.Text("copy.request"), s.Text("copied.request")
 	}
 	if unitPrice := unitPriceText(r, m, s); unitPrice != "" {
 		v.Line += " · " + unitPrice
@@ -74,6 +81,7 @@ func addCodes(v *views.Method, m api.PaymentMethod, s pageContext, isRest bool) 
 		withAmount.Title = s.Text("qr.pay.rest", "Amount", amount, "Shop", s.shop)
 	}
 	plain := views.Picture{Title: s.Text("qr.bare", "Amount", amount)}
+	v.SecondText, v.SecondNote = s.Text("method.second"), s.Text("method.second.warning")
 	switch {
 	case m.AddressCode != "":
 		plain.Code = qrCode(m.AddressCode)
@@ -87,6 +95,8 @@ func addCodes(v *views.Method, m api.PaymentMethod, s pageContext, isRest bool) 
 		}
 		withAmount.Code = qrCode(m.PaymentCode)
 		v.Second, v.SecondTo = withAmount, views.WalletURL(m.PaymentURI)
+	case m.UnifiedCode != "":
+		addUnified(v, m, s, withAmount)
 	case m.PaymentCode != "":
 		withAmount.Code = qrCode(m.PaymentCode)
 		v.QR, v.Caption = withAmount, s.Text("qr.pay.caption", "Coin", v.Label)
@@ -100,6 +110,20 @@ func addCodes(v *views.Method, m api.PaymentMethod, s pageContext, isRest bool) 
 	}
 }
 
+// addUnified adds the code of Bitcoin that also contains a payment request. The second code is that for Bitcoin alone, because some
+// wallets read no unified code.
+func addUnified(v *views.Method, m api.PaymentMethod, s pageContext, code views.Picture) {
+	code.Code = qrCode(m.UnifiedCode)
+	v.QR, v.Caption, v.Wallet = code, s.Text("qr.unified.caption"), views.WalletURL(m.UnifiedURI)
+	v.SecondText, v.SecondNote = s.Text("method.plain"), s.Text("method.plain.text")
+	if !s.WithAmount || m.CryptoCurrency != s.method {
+		v.SecondPage = methodAddressPrefix(s.address(s.self)) + m.CryptoCurrency + "&amount=1"
+		return
+	}
+	code.Code = qrCode(m.PaymentCode)
+	v.Second, v.SecondTo = code, views.WalletURL(m.PaymentURI)
+}
+
 // DrawCodes draws the QR codes of an invoice's page and caches them for the page.
 func DrawCodes(r api.Resource) {
 	for _, text := range codeTexts(r) {
@@ -111,7 +135,7 @@ func DrawCodes(r api.Resource) {
 // shared address.
 func codeTexts(r api.Resource) (texts []string) {
 	for _, m := range r.PaymentMethods {
-		texts = append(texts, cmp.Or(m.AddressCode, m.PaymentCode, m.Address))
+		texts = append(texts, cmp.Or(m.AddressCode, m.UnifiedCode, m.PaymentCode, m.Address))
 	}
 	return texts
 }
@@ -168,11 +192,14 @@ func methodLabel(m api.PaymentMethod) string {
 // methodNetwork returns the network's name for tokens and for coins that are offered on several
 // networks. For other coins it is empty.
 func methodNetwork(r api.Resource, m api.PaymentMethod) string {
-	if m.Contract != "" {
+	switch {
+	case m.Contract != "":
 		return m.NetworkName
+	case isLightning(m): // its label is the name of the network
+		return ""
 	}
 	for _, other := range r.PaymentMethods {
-		if other.CryptoCurrency != m.CryptoCurrency && other.Symbol == m.Symbol && m.Symbol != "" {
+		if !isLightning(other) && other.CryptoCurrency != m.CryptoCurrency && other.Symbol == m.Symbol && m.Symbol != "" {
 			return m.NetworkName
 		}
 	}
@@ -183,6 +210,8 @@ func methodNetwork(r api.Resource, m api.PaymentMethod) string {
 // says that the address is the same as before.
 func addressLabel(m api.PaymentMethod, s pageContext, isRest bool) string {
 	switch {
+	case isLightning(m):
+		return s.Text("method.request")
 	case m.ChainID != "" && isRest:
 		return s.Text("method.address.network.rest", "Network", m.NetworkName)
 	case m.ChainID != "":
@@ -207,7 +236,11 @@ func unit(r api.Resource, s pageContext, code string) string {
 		if m.CryptoCurrency != code {
 			continue
 		}
-		if network := methodNetwork(r, m); network != "" {
+		network := methodNetwork(r, m)
+		if isLightning(m) {
+			network = m.NetworkName
+		}
+		if network != "" {
 			return s.Text("unit.network", "Unit", symbol(m), "Network", network)
 		}
 		return symbol(m)

@@ -57,11 +57,11 @@ func receiptFacts(r api.Resource, s pageContext) []views.Fact {
 		if isCounted(t) {
 			number++
 			label := s.Text("fact.payment", "Number", strconv.Itoa(number))
-			payments = append(payments, views.Fact{Label: label, Value: s.Decimal(t.Amount) + " " + unit(r, s, t.CryptoCurrency), Amount: true}, transactionFact(t.Tx, s))
+			payments = append(payments, views.Fact{Label: label, Value: s.Decimal(t.Amount) + " " + unit(r, s, t.CryptoCurrency), Amount: true}, transactionFact(t.Tx, t.CryptoCurrency, s))
 		}
 	}
 	if number <= 1 { // the facts above name the only payment
-		payments = []views.Fact{{Label: s.Text("fact.rate"), Value: paidRate(r, s), Amount: true}, transactionFact(r.PaidTx, s)}
+		payments = []views.Fact{{Label: s.Text("fact.rate"), Value: paidRate(r, s), Amount: true}, transactionFact(r.PaidTx, r.PaidCurrency, s)}
 	}
 	return nonEmpty(append(facts, payments...))
 }

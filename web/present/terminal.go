@@ -29,12 +29,18 @@ func (f Frame) Terminal(terminal api.CheckoutLink, secret string, typed Typed, p
 // TerminalPayment returns the page of an invoice on a terminal.
 func (f Frame) TerminalPayment(snapshot client.Snapshot, secret, method string) views.TerminalPayment {
 	terminalURL := f.Path("/pos/" + secret)
+	snapshot.Resource = lightningFirst(snapshot.Resource)
 	page := views.TerminalPayment{
 		Payment: f.Payment(snapshot, method, false), Next: views.Link{Text: f.Text("terminal.next"), URL: f.WithLanguage(terminalURL)},
 	}
 	// The page has no link that leads away from the terminal.
 	page.LanguageURL, page.FrameScript, page.AutoReturn, page.Back, page.Auto = "", "", false, views.Link{}, views.Link{}
 	page.Check.URL = terminalURL + "/" + snapshot.Resource.ForeignID + "?m="
+	for i := range page.Methods {
+		if ask := &page.Methods[i].Ask; ask.Action != "" {
+			ask.Action = f.WithLanguage(terminalURL + "/" + snapshot.Resource.ForeignID + "/request")
+		}
+	}
 	page.Style, page.Script, page.Scripts = f.sheet("counter.css"), f.Path(static.Path("pay.js")), []string{f.Path(static.Path("pos.js"))}
 	f.installable(&page.Page, secret)
 	return page

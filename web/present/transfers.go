@@ -128,14 +128,19 @@ func paymentFacts(r api.Resource, s pageContext, selects func(api.Payment) bool)
 		} else {
 			facts = append(facts, views.Fact{Label: s.Text("fact.seen"), Value: at.Text, Machine: at.Machine})
 		}
-		facts = append(facts, transactionFact(t.Tx, s))
+		facts = append(facts, transactionFact(t.Tx, t.CryptoCurrency, s))
 	}
 	facts = append(facts, views.Fact{Label: s.Text("fact.reference"), Value: views.Reference(r.ForeignID), Code: true})
 	return nonEmpty(facts)
 }
 
-func transactionFact(tx string, s pageContext) views.Fact {
-	return views.Fact{Label: s.Text("fact.transaction"), Value: tx, Code: true, Long: true}
+// transactionFact returns the fact with the transaction of a payment, or with the payment hash of a payment request.
+func transactionFact(tx, code string, s pageContext) views.Fact {
+	label := "fact.transaction"
+	if code == api.MethodLightning {
+		label = "fact.hash"
+	}
+	return views.Fact{Label: s.Text(label), Value: tx, Code: true, Long: true}
 }
 
 // confirmationText returns the text on the confirmations of a payment; empty if the service does not report the required

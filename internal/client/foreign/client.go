@@ -140,6 +140,11 @@ func (c *Client) Requote(ctx context.Context, id string, r api.RequoteRequest) e
 	return cleanError(c.service.Requote(ctx, id, r))
 }
 
+// RequestPayment asks for a payment request, as client.Client does.
+func (c *Client) RequestPayment(ctx context.Context, id string, r api.AskRequest) error {
+	return cleanError(c.service.RequestPayment(ctx, id, r))
+}
+
 // SetRefundAddress sets the address for refunds, as client.Client does.
 func (c *Client) SetRefundAddress(ctx context.Context, id string, r api.RefundRequest) error {
 	return cleanError(c.service.SetRefundAddress(ctx, id, r))

@@ -59,8 +59,23 @@ func (f *paymentForm) groupsBelow() []desk.SettingGroup {
 			f.decimal(merchant.SettingZeroBTC, "desk.paying.zero.btc", "desk.paying.zero.hint"),
 			f.decimal(merchant.SettingZeroLTC, "desk.paying.zero.ltc", "desk.paying.zero.hint"),
 		}, Notes: f.withoutMempool()},
+		f.lightning(),
 		{Heading: f.Text("desk.paying.explorers"), Text: f.Text("desk.paying.explorers.text"), Inputs: []desk.SettingInput{f.explorers()}},
 	}
+}
+
+// lightning returns the fields of the payment requests.
+func (f *paymentForm) lightning() desk.SettingGroup {
+	toggle := func(name merchant.SettingName, label, hint string) desk.SettingInput {
+		return choiceSetting(f, name, label, hint, []string{"off", "on"}, switchTexts)
+	}
+	return desk.SettingGroup{Heading: f.Text("desk.paying.lightning"), Text: f.Text("desk.paying.lightning.text"), Inputs: []desk.SettingInput{
+		f.number(merchant.SettingLightningLeast, "desk.paying.lightning.least", "desk.paying.lightning.hint"),
+		f.number(merchant.SettingLightningMost, "desk.paying.lightning.most", "desk.paying.lightning.hint"),
+		toggle(merchant.SettingLightningWaits, "desk.paying.lightning.wait", "desk.paying.lightning.wait.hint"),
+		toggle(merchant.SettingLightningOrder, "desk.paying.lightning.order", "desk.paying.lightning.order.hint"),
+		toggle(merchant.SettingLightningUnified, "desk.paying.lightning.unified", "desk.paying.lightning.unified.hint"),
+	}}
 }
 
 // groupsBeside returns the fields beside the payment methods.
@@ -229,7 +244,7 @@ func (f *paymentForm) depth(network chain.ID, confirmations int) desk.DepthCell 
 	return c
 }
 
-// lateTexts, depthTexts and storefrontTexts are the keys of the texts of choices.
+// lateTexts, depthTexts, switchTexts and storefrontTexts are the keys of the texts of choices.
 var (
 	lateTexts = map[merchant.LatePayments]string{
 		merchant.LateDecide: "desk.paying.late.decide", merchant.LateWorth: "desk.paying.late.worth", merchant.LateAccept: "desk.paying.late.accept",
@@ -237,6 +252,7 @@ var (
 	depthTexts = map[merchant.Confirmations]string{
 		merchant.StandardConfirmations: "desk.paying.depth.standard", merchant.MoreConfirmations: "desk.paying.depth.more", merchant.MostConfirmations: "desk.paying.depth.most",
 	}
+	switchTexts     = map[string]string{"off": "desk.paying.off", "on": "desk.paying.on"}
 	storefrontTexts = map[string]string{"off": "desk.paying.storefront.off", "on": "desk.paying.storefront.on"}
 )
 
