@@ -122,7 +122,10 @@ func (s Statement) Find(shown Shown) ([]Method, error) {
 		return found, err
 	}
 	requested, err := s.find(Shown{scheme: lightning, address: shown.request, amount: shown.amount})
-	return append(found, requested...), err
+	if err != nil {
+		return nil, err
+	}
+	return append(found, requested...), nil
 }
 
 // find is Find for the address of a link.

@@ -378,9 +378,9 @@ func TestFind_matches_payment_requests_of_Lightning(t *testing.T) {
 	t.Parallel()
 	request := "lnbc653790n1" + strings.Repeat("qpzry9x8gf2tvdw0", 20)
 	s := statement()
-	s.Methods = append(s.Methods, proof.Method{Currency: "BTC-LN", Network: "lightning-wlt_1", Address: request, Amount: "0.00065379"})
+	s.Methods = append(s.Methods, proof.Method{Currency: "BTC-LN", Network: "lightning", Address: request, Amount: "0.00065379"})
 	text, err := proof.Sign(s, newKey(t, "TEST 1"))
-	if err != nil || !strings.Contains(text, "pay: 0.00065379 BTC-LN on lightning-wlt_1 to "+request+"\n") {
+	if err != nil || !strings.Contains(text, "pay: 0.00065379 BTC-LN on lightning to "+request+"\n") {
 		t.Fatalf("statement %q, error %v", text, err)
 	}
 	for shown, want := range map[string]string{
