@@ -1,6 +1,7 @@
 package lndtest_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -74,8 +75,18 @@ func prepareWallet(s lndtest.Service) func(t *testing.T, l lab) func(t *testing.
 		t.Helper()
 		s.Relay = l.relay
 		w := lndtest.StartWallet(t, l.Shop, s)
+		awaitWallet(t, openWallet(t, l, w.Connection))
 		return func(t *testing.T) rig { return openWallet(t, l, w.Connection) }
 	}
+}
+
+// awaitWallet waits until the relay passes requests to a wallet that was started.
+func awaitWallet(t *testing.T, r rig) {
+	t.Helper()
+	waitFor(t, "an answer of the wallet", func() bool {
+		_, err := r.Access(t.Context())
+		return !errors.Is(err, lightning.ErrSilent)
+	})
 }
 
 // openWallet returns a provider for a wallet with NWC.
