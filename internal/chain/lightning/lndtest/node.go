@@ -191,8 +191,24 @@ func (n *Node) call(ctx context.Context, method, path string, content, answer an
 	return json.NewDecoder(body).Decode(answer)
 }
 
-// open calls the REST API and returns the body of the answer.
-func (n *Node) open(ctx context.Context, method, path string, content any) (io.ReadCloser, error) {
+// Answer calls the REST API with a macaroon and returns the status and the body of the answer.
+func (n *Node) Answer(t *testing.T, method, path, macaroon string, content any) (status int, body []byte) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	response, err := n.request(ctx, method, path, macaroon, content)
+	if err != nil {
+		t.Fatalf("lnd: %s %s: %v", method, path, err)
+	}
+	defer response.Body.Close()
+	if body, err = io.ReadAll(response.Body); err != nil {
+		t.Fatalf("lnd: %s %s: %v", method, path, err)
+	}
+	return response.StatusCode, body
+}
+
+// request calls the REST API with a macaroon.
+func (n *Node) request(ctx context.Context, method, path, macaroon string, content any) (*http.Response, error) {
 	client, err := n.client()
 	if err != nil {
 		return nil, err
@@ -207,9 +223,14 @@ func (n *Node) open(ctx context.Context, method, path string, content any) (io.R
 	if err != nil {
 		return nil, err
 	}
+	r.Header.Set("Grpc-Metadata-macaroon", macaroon)
+	return client.Do(r)
+}
+
+// open calls the REST API with the macaroon admin and returns the body of the answer.
+func (n *Node) open(ctx context.Context, method, path string, content any) (io.ReadCloser, error) {
 	macaroon, _ := os.ReadFile(n.macaroonPath("admin")) // missing before there is a wallet
-	r.Header.Set("Grpc-Metadata-macaroon", hex.EncodeToString(macaroon))
-	response, err := client.Do(r)
+	response, err := n.request(ctx, method, path, hex.EncodeToString(macaroon), content)
 	if err != nil {
 		return nil, err
 	}

@@ -123,7 +123,17 @@ func (p *Pair) openChannel(t *testing.T) {
 	p.WaitForChannel(t)
 }
 
-// WaitForChannel returns when both nodes can use the channel, such as after a restart of one of them.
+// pays reports whether a node can pay another over the channel. It pays one satoshi.
+func pays(t *testing.T, payer, payee *Node) bool {
+	t.Helper()
+	var made struct {
+		Request string `json:"payment_request"`
+	}
+	payee.Call(t, http.MethodPost, "/v1/invoices", map[string]any{"value": "1"}, &made)
+	return payer.send(t, map[string]any{"payment_request": made.Request}, "SUCCEEDED") == nil
+}
+
+// WaitForChannel returns when both nodes can pay over the channel, such as after a restart of one of them.
 func (p *Pair) WaitForChannel(t *testing.T) {
 	t.Helper()
 	for _, n := range []*Node{p.Shop, p.Payer} {
@@ -133,4 +143,7 @@ func (p *Pair) WaitForChannel(t *testing.T) {
 			return len(answer.Channels) == 1 && answer.Channels[0].Active
 		})
 	}
+	// A channel is active before the node has its fees, without which it finds no route.
+	p.Payer.until(t, "a payment to the shop", func() bool { return pays(t, p.Payer, p.Shop) })
+	p.Shop.until(t, "a payment of the shop", func() bool { return pays(t, p.Shop, p.Payer) })
 }

@@ -2,11 +2,15 @@ package lndtest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"testing"
 
@@ -16,7 +20,7 @@ import (
 // Pay pays a request of another node, and returns when the payment has succeeded.
 func (n *Node) Pay(t *testing.T, text string) {
 	t.Helper()
-	n.send(t, map[string]any{"payment_request": text}, "SUCCEEDED")
+	n.mustSend(t, map[string]any{"payment_request": text}, "SUCCEEDED")
 }
 
 // PayMore pays a request of another node with a larger amount, in millisatoshi.
@@ -26,42 +30,49 @@ func (n *Node) PayMore(t *testing.T, text string, milliSatoshi int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.send(t, map[string]any{
+	n.mustSend(t, map[string]any{
 		"dest": r.NodeKey[:], "amt_msat": milliSatoshi, "payment_hash": r.PaymentHash[:], "payment_addr": r.PaymentSecret[:],
 		"final_cltv_delta": r.FinalCLTV, "dest_features": []string{"TLV_ONION_OPT", "PAYMENT_ADDR_OPT", "MPP_OPT"},
 	}, "SUCCEEDED")
 }
 
+func (n *Node) mustSend(t *testing.T, payment map[string]any, want string) {
+	t.Helper()
+	if err := n.send(t, payment, want); err != nil {
+		t.Fatalf("lnd: pay: %v", err)
+	}
+}
+
 // send begins a payment and returns when it has a status.
-func (n *Node) send(t *testing.T, payment map[string]any, want string) {
+func (n *Node) send(t *testing.T, payment map[string]any, want string) error {
 	t.Helper()
 	payment["timeout_seconds"], payment["fee_limit_sat"] = 60, "100"
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	body, err := n.open(ctx, http.MethodPost, "/v2/router/send", payment)
 	if err != nil {
-		t.Fatalf("lnd: pay: %v", err)
+		return err
 	}
 	defer body.Close()
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, 1<<20)
-	last := ""
 	for lines.Scan() {
-		last = lines.Text()
 		var event struct {
 			Result struct {
 				Status string
-				HTLCs  []json.RawMessage
+				Reason string `json:"failure_reason"`
 			}
 		}
-		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
-			t.Fatalf("lnd: pay: %v", err)
-		}
-		if event.Result.Status == want {
-			return
+		switch err := json.Unmarshal(lines.Bytes(), &event); {
+		case err != nil:
+			return err
+		case event.Result.Status == want:
+			return nil
+		case event.Result.Status == "FAILED":
+			return errors.New(event.Result.Reason)
 		}
 	}
-	t.Fatalf("lnd: pay: last state %s, %v", last, lines.Err())
+	return fmt.Errorf("no status %s: %w", want, cmp.Or(lines.Err(), io.ErrUnexpectedEOF))
 }
 
 // Held is a request whose payment a node accepts only when the test wants it.
@@ -90,7 +101,7 @@ func (n *Node) MakeHeld(t *testing.T, satoshi int64, expiry int) *Held {
 // PayHeld begins the payment of a request, and returns when it is held.
 func (n *Node) PayHeld(t *testing.T, h *Held) {
 	t.Helper()
-	n.send(t, map[string]any{"payment_request": h.Text}, "IN_FLIGHT")
+	n.mustSend(t, map[string]any{"payment_request": h.Text}, "IN_FLIGHT")
 	h.node.until(t, "a held payment", func() bool { return h.node.Invoice(t, h.Hash)["state"] == "ACCEPTED" })
 }
 
