@@ -37,6 +37,7 @@ func testExamination(t *testing.T, l lab) {
 		"lnd, coins":             {baked("invoices:read", "invoices:write", "onchain:write"), spending("onchain:write")},
 		"lnd, a paying call":     {baked("invoices:read", "invoices:write", "uri:/routerrpc.Router/SendPaymentV2"), spending("uri:/routerrpc.Router/SendPaymentV2")},
 		"lnd, named calls":       {baked("uri:/lnrpc.Lightning/AddInvoice", "uri:/lnrpc.Lightning/LookupInvoice", "uri:/invoicesrpc.Invoices/CancelInvoice"), ready},
+		"lnd, no cancellations":  {baked("uri:/lnrpc.Lightning/AddInvoice", "uri:/lnrpc.Lightning/LookupInvoice"), "the macaroon does not allow invoices:write"},
 		"lnd, too few calls":     {baked("uri:/lnrpc.Lightning/AddInvoice"), "the macaroon does not allow invoices:read"},
 		"nwc":                    {wallet(lndtest.Service{}), ready},
 		"nwc, NIP-04":            {wallet(lndtest.Service{LegacyEncryption: true}), ready},
