@@ -12,15 +12,17 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"chequer/internal/chain/lightning/bolt11"
 )
 
-// Pay pays a request of another node, and returns when the payment has succeeded.
+// Pay pays a request of another node in any spelling, also as a link, as a wallet does that has read a QR code. It returns
+// when the payment has succeeded.
 func (n *Node) Pay(t *testing.T, text string) {
 	t.Helper()
-	n.mustSend(t, map[string]any{"payment_request": text}, "SUCCEEDED")
+	n.mustSend(t, map[string]any{"payment_request": strings.TrimPrefix(strings.ToLower(text), "lightning:")}, "SUCCEEDED")
 }
 
 // PayMore pays a request of another node with a larger amount, in millisatoshi.

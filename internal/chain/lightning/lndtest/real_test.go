@@ -24,7 +24,7 @@ func TestReal(t *testing.T) {
 		test func(t *testing.T, l lab)
 	}{
 		{"conformance", testConformance}, {"examination", testExamination}, {"requests", testRequests}, {"scan", testScan},
-		{"signals", testSignals}, {"address", testAddress}, {"records", testRecords}, {"faults", testFaults}, {"restart", testRestart},
+		{"signals", testSignals}, {"address", testAddress}, {"records", testRecords}, {"wallet records", testWalletRecords}, {"faults", testFaults}, {"restart", testRestart},
 	} {
 		t.Run(group.name, func(t *testing.T) { group.test(t, lab{pair, relay}) })
 	}

@@ -168,7 +168,7 @@ var scans = map[string]func(t *testing.T, open func(t *testing.T) rig){
 		s := openShop(open(t), 0)
 		r := s.ask(t)
 		s.check(t)
-		s.lab.Payer.Pay(t, r.Text)
+		s.lab.Payer.Pay(t, "lightning:"+strings.ToUpper(r.Text))
 		first := s.check(t, r)
 		if diff := cmp.Diff(s.check(t, r), first); diff != "" {
 			t.Errorf("the second scan differs (-got +want):\n%s", diff)
