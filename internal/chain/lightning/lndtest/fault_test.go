@@ -66,6 +66,35 @@ func testFaults(t *testing.T, l lab) {
 		awaitWallet(t, s.rig)
 		s.check(t, r)
 	})
+	t.Run("a dead relay among two", func(t *testing.T) {
+		w := lndtest.StartWallet(t, l.Shop, lndtest.Service{Relay: l.relay})
+		s := openShop(openWallet(t, l, strings.Replace(w.Connection, "?relay=", "?relay=ws%3A%2F%2F127.0.0.1%3A1&relay=", 1)), 0)
+		awaitWallet(t, s.rig)
+		r := s.ask(t)
+		l.Payer.Pay(t, r.Text)
+		s.check(t, r)
+	})
+	t.Run("a relay that starts again without its events", func(t *testing.T) {
+		relay := lndtest.StartRelay(t)
+		w := lndtest.StartWallet(t, l.Shop, lndtest.Service{Relay: relay.URL})
+		s := openShop(openWallet(t, l, w.Connection), 0)
+		awaitWallet(t, s.rig)
+		r := s.ask(t)
+		relay.Stop()
+		l.Payer.Pay(t, r.Text)
+		if snapshot, err := s.scan(t); err == nil {
+			t.Errorf("Scan() = %+v without a relay, want an error", snapshot)
+		}
+		relay.Start(t)
+		for name, again := range map[string]*shop{"the same program": s, "a program that was started again": openShop(openWallet(t, l, w.Connection), 0)} {
+			waitFor(t, name+" reaches the wallet", func() bool {
+				_, err := again.Access(t.Context())
+				return err == nil || errors.Is(err, lightning.ErrUnsupported)
+			})
+			again.watch(r)
+			again.check(t, r)
+		}
+	})
 	t.Run("the encryption of a wallet", func(t *testing.T) {
 		for want, service := range map[string]lndtest.Service{"nip44_v2": {}, "nip04": {LegacyEncryption: true}} {
 			service.Relay = l.relay

@@ -26,7 +26,7 @@ func TestReal(t *testing.T) {
 		{"conformance", testConformance}, {"examination", testExamination}, {"requests", testRequests}, {"scan", testScan},
 		{"signals", testSignals}, {"address", testAddress}, {"records", testRecords}, {"wallet records", testWalletRecords}, {"faults", testFaults}, {"restart", testRestart},
 	} {
-		t.Run(group.name, func(t *testing.T) { group.test(t, lab{pair, relay}) })
+		t.Run(group.name, func(t *testing.T) { group.test(t, lab{pair, relay.URL}) })
 	}
 }
 

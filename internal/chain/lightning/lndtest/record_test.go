@@ -52,7 +52,7 @@ func testRecords(t *testing.T, l lab) {
 	}
 }
 
-// shape is what stays the same in the answers to the same call.
+// shape has the parts of an answer that are the same at each call.
 type shape struct {
 	Status  int
 	Fields  []string

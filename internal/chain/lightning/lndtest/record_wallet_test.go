@@ -51,7 +51,7 @@ func testWalletRecords(t *testing.T, l lab) {
 	}
 }
 
-// eventShape is what stays the same in the events of the same situation.
+// eventShape has the parts of an event that are the same in each recording.
 type eventShape struct {
 	Kind int
 	Tags []string // names

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/hex"
 	"encoding/json"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,27 +18,6 @@ import (
 
 	"chequer/internal/programtest"
 )
-
-// StartRelay starts a relay of Nostr and returns its URL.
-func StartRelay(t *testing.T) string {
-	t.Helper()
-	address := programtest.FreeAddress(t, "127.0.0.1")
-	process, err := programtest.Start(exec.Command(programtest.FetchedPath("nostr-relay"), address))
-	if err != nil {
-		t.Fatalf("start relay: %v", err)
-	}
-	t.Cleanup(process.Kill)
-	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
-		conn, err := net.Dial("tcp", address)
-		if err == nil {
-			_ = conn.Close()
-			return "ws://" + address
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the relay does not answer: %v", err)
-		}
-	}
-}
 
 // Service is the configuration of a Wallet.
 type Service struct {
