@@ -26,25 +26,20 @@ type Tap struct {
 // StartTap starts a Tap for a wallet with a public key in hexadecimal digits.
 func StartTap(t *testing.T, relay, wallet string) *Tap {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	conn, _, err := websocket.Dial(ctx, relay, nil) //nolint:bodyclose // the body is the connection
+	conn, _, err := websocket.Dial(t.Context(), relay, nil)
 	if err != nil {
-		cancel()
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		cancel()
-		_ = conn.CloseNow()
-	})
+	t.Cleanup(func() { _ = conn.CloseNow() })
 	text, err := json.Marshal([]any{"REQ", "tap", map[string]any{"authors": []string{wallet}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.Write(ctx, websocket.MessageText, text); err != nil {
+	if err := conn.Write(t.Context(), websocket.MessageText, text); err != nil {
 		t.Fatal(err)
 	}
 	tap := &Tap{}
-	go tap.read(ctx, conn)
+	go tap.read(t.Context(), conn)
 	return tap
 }
 
