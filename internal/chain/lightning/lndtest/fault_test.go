@@ -1,6 +1,7 @@
 package lndtest_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -115,9 +116,18 @@ func testFaults(t *testing.T, l lab) {
 // testRestart stops the node of the shop. It is the last test.
 func testRestart(t *testing.T, l lab) {
 	s := openShop(openNode(t, l, l.Shop.Macaroon(t, "invoice")), 0)
+	waker := s.Provider.(lightning.Waker)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- waker.Run(ctx) }()
 	r := s.ask(t)
 	l.Payer.Pay(t, r.Text)
+	waitFor(t, "a subscription", func() bool {
+		s.ask(t) // a change, with which lnd begins its answer
+		return waker.Subscribed()
+	})
 	l.Shop.Stop(t)
+	waitFor(t, "the end of the subscription", func() bool { return !waker.Subscribed() })
 	if snapshot, err := s.scan(t); err == nil {
 		t.Errorf("Scan() = %+v of a stopped node, want an error", snapshot)
 	}
@@ -151,4 +161,12 @@ func testRestart(t *testing.T, l lab) {
 	next := s.ask(t)
 	l.Payer.Pay(t, next.Text)
 	s.check(t, r, next)
+	waitFor(t, "another subscription", func() bool {
+		s.ask(t)
+		return waker.Subscribed()
+	})
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("Run() = %v, want nil", err)
+	}
 }

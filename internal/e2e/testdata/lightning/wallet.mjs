@@ -9,8 +9,10 @@
 //   clock                       difference of the times in its answers, in seconds
 //
 // It prints "ready", then a line of JSON for each request: its method, and its encryption.
+import { webcrypto } from "node:crypto";
 import WebSocket from "ws";
 
+globalThis.crypto ??= webcrypto; // Node before version 20 has none
 globalThis.WebSocket ??= WebSocket; // Node before version 22 has none
 const { NWCWalletService, NWCWalletServiceKeyPair } = await import("@getalby/sdk/nwc");
 
