@@ -1,7 +1,6 @@
 package lnd_test
 
 import (
-	_ "embed"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
@@ -19,37 +18,6 @@ import (
 	"chequer/internal/chain/lightning/lnd"
 	"chequer/internal/clocktest"
 )
-
-// recordedText has answers of lnd 0.20.1 by their situation. The nightly tests of package lndtest compare them to those of
-// a node, and write them with -record.
-//
-//go:embed testdata/answers.json
-var recordedText []byte
-
-// answer is an answer of the REST API of lnd.
-type answer struct {
-	Status int
-	Body   json.RawMessage
-}
-
-// recorded returns the recorded answer of lnd in a situation.
-func recorded(situation string) answer {
-	var all map[string]answer
-	if err := json.Unmarshal(recordedText, &all); err != nil {
-		panic(err)
-	}
-	a, ok := all[situation]
-	if !ok {
-		panic("no recorded answer: " + situation)
-	}
-	return a
-}
-
-// write answers a call.
-func (a answer) write(w http.ResponseWriter) {
-	w.WriteHeader(a.Status)
-	_, _ = w.Write(a.Body)
-}
 
 // node is the REST API of lnd.
 type node struct {
@@ -78,9 +46,9 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/v1/state":
 		fmt.Fprintf(w, `{"state":%q}`, state)
 	case state == "LOCKED":
-		recorded("locked").write(w)
+		lightningtest.RecordedLND("locked").Write(w)
 	case r.Header.Get("Grpc-Metadata-macaroon") != n.macaroon:
-		recorded("another node").write(w)
+		lightningtest.RecordedLND("another node").Write(w)
 	case r.Method == http.MethodPost && r.URL.Path == "/v1/invoices":
 		n.add(w, r)
 	case r.Method == http.MethodPost && r.URL.Path == "/v2/invoices/cancel":
@@ -140,12 +108,12 @@ func (n *node) cancel(w http.ResponseWriter, r *http.Request) {
 	i, ok := n.wallet.Find(hex.EncodeToString(content.Hash))
 	switch {
 	case err != nil || !ok:
-		recorded("cancel unknown").write(w)
+		lightningtest.RecordedLND("cancel unknown").Write(w)
 	case i.State == lightningtest.Settled:
-		recorded("cancel settled").write(w)
+		lightningtest.RecordedLND("cancel settled").Write(w)
 	default:
 		n.wallet.Cancel(i.Hash)
-		recorded("cancel").write(w)
+		lightningtest.RecordedLND("cancel").Write(w)
 	}
 }
 
@@ -159,7 +127,7 @@ var states = map[lightningtest.State]string{
 func (n *node) lookup(w http.ResponseWriter, hash string) {
 	i, ok := n.wallet.Find(hash)
 	if !ok {
-		recorded("unknown").write(w)
+		lightningtest.RecordedLND("unknown").Write(w)
 		return
 	}
 	raw, _ := hex.DecodeString(i.Hash)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"chequer/internal/chain/lightning"
+	"chequer/internal/chain/lightning/lightningtest"
 )
 
 // replay answers each call with the recorded answer of a situation.
@@ -21,7 +22,7 @@ func (f *fixture) replay(situation string) {
 			if r.URL.Path == "/v1/state" {
 				return false
 			}
-			recorded(situation).write(w)
+			lightningtest.RecordedLND(situation).Write(w)
 			return true
 		}
 		if situation == "locked" {
@@ -53,7 +54,7 @@ func TestLook_reads_the_recorded_answers_of_lnd(t *testing.T) {
 				Hash []byte           `json:"r_hash"`
 				Date lightning.Number `json:"settle_date"`
 			}
-			if err := json.Unmarshal(recorded(situation).Body, &body); err != nil {
+			if err := json.Unmarshal(lightningtest.RecordedLND(situation).Body, &body); err != nil {
 				t.Fatal(err)
 			}
 			want := lightning.Status{}

@@ -14,17 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"chequer/internal/chain/lightning"
+	"chequer/internal/chain/lightning/lightningtest"
 )
 
-var record = flag.Bool("record", false, "write the answers of lnd to the test data of package lnd")
+var record = flag.Bool("record", false, "write the answers of lnd to the test data of package lightningtest")
 
-// answer is an answer of the REST API of lnd.
-type answer struct {
-	Status int
-	Body   json.RawMessage
-}
-
-const recordedFile = "../lnd/testdata/answers.json"
+const recordedFile = "../lightningtest/testdata/lnd.json"
 
 // testRecords compares the answers that package lnd is tested with to those of a real node: the names of the fields, and
 // the texts of errors.
@@ -43,7 +38,7 @@ func testRecords(t *testing.T, l lab) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var recorded map[string]answer
+	var recorded map[string]lightningtest.Answer
 	if err := json.Unmarshal(text, &recorded); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +55,7 @@ type shape struct {
 	Message any // of an error
 }
 
-func shapes(t *testing.T, answers map[string]answer) map[string]shape {
+func shapes(t *testing.T, answers map[string]lightningtest.Answer) map[string]shape {
 	t.Helper()
 	list := map[string]shape{}
 	for name, a := range answers {
@@ -74,13 +69,13 @@ func shapes(t *testing.T, answers map[string]answer) map[string]shape {
 }
 
 // answers returns the answers of lnd in all situations in which package lnd calls it.
-func (l lab) answers(t *testing.T) map[string]answer {
+func (l lab) answers(t *testing.T) map[string]lightningtest.Answer {
 	t.Helper()
-	list := map[string]answer{}
+	list := map[string]lightningtest.Answer{}
 	admin := l.Shop.Macaroon(t, "admin")
-	call := func(name, method, path, macaroon string, content any) answer {
+	call := func(name, method, path, macaroon string, content any) lightningtest.Answer {
 		status, body := l.Shop.Answer(t, method, path, macaroon, content)
-		list[name] = answer{status, body}
+		list[name] = lightningtest.Answer{Status: status, Body: body}
 		return list[name]
 	}
 	look := func(name, hash string) { call(name, http.MethodGet, "/v1/invoice/"+hash, admin, nil) }
@@ -92,7 +87,7 @@ func (l lab) answers(t *testing.T) map[string]answer {
 		call(name, http.MethodPost, "/v2/invoices/cancel", admin, map[string]any{"payment_hash": base64.StdEncoding.EncodeToString(raw)})
 	}
 	ask := map[string]any{"value_msat": "21000", "memo": "Shoes", "expiry": "1200", "private": true}
-	hash := func(a answer) string {
+	hash := func(a lightningtest.Answer) string {
 		var made struct {
 			Hash []byte `json:"r_hash"`
 		}
@@ -120,13 +115,13 @@ func (l lab) answers(t *testing.T) map[string]answer {
 	locked := l.Locked(t)
 	for name, path := range map[string]string{"locked": "/v1/invoice/" + open, "state locked": "/v1/state"} {
 		status, body := locked.Answer(t, http.MethodGet, path, admin, nil)
-		list[name] = answer{status, body}
+		list[name] = lightningtest.Answer{Status: status, Body: body}
 	}
 	return list
 }
 
 // refusals calls lnd with macaroons that it refuses.
-func (l lab) refusals(t *testing.T, call func(name, method, path, macaroon string, content any) answer) {
+func (l lab) refusals(t *testing.T, call func(name, method, path, macaroon string, content any) lightningtest.Answer) {
 	t.Helper()
 	path := "/v1/invoice/" + lightning.UnusedHash
 	revoked := l.Shop.Bake(t, "9", "invoices:read", "invoices:write")
