@@ -49,8 +49,12 @@ func (v *page) showConnectionForm(status int, fieldError, problem string) error 
 	if err != nil {
 		return err
 	}
+	var risks []desk.Result
+	if fieldError == "" { // otherwise they were shown, and would push the error off a small screen
+		risks = v.risks(active)
+	}
 	return v.Show(status, desk.DecisionPage(desk.Decision{
-		Frame: f, Back: views.Link{Text: v.Text("desk.wallets"), URL: v.Below(place)}, Heading: heading, Problem: problem, Results: v.risks(active),
+		Frame: f, Back: views.Link{Text: v.Text("desk.wallets"), URL: v.Below(place)}, Heading: heading, Problem: problem, Results: risks,
 		Fields: []desk.Field{{
 			Name: "connection", Label: v.Text("desk.connection.label"), Hint: v.Text("desk.connection.hint"), Error: fieldError, Kind: "password", Code: true, Complete: "off",
 		}},
