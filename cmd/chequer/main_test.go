@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"chequer/internal/api"
+	"chequer/internal/chain/lightning/lightningtest"
 	"chequer/internal/client"
 )
 
@@ -29,7 +30,7 @@ func TestCommands_behave_as_documented(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "receiver": receiver, "order": createOrder, "ordered": createProductOrder},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "lnd": func(ts *testscript.TestScript, _ bool, args []string) { startLND(t, ts, args) }, "receiver": receiver, "order": createOrder, "ordered": createProductOrder},
 		Setup: func(e *testscript.Env) error {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
@@ -99,6 +100,23 @@ func createProductOrder(ts *testscript.TestScript, _ bool, args []string) {
 		},
 	}, "")
 	ts.Check(err)
+}
+
+// lnd FILE [OPERATION…] starts lnd, and writes a connection to it with a macaroon of some operations into a file, or of
+// those of lnd's invoice.macaroon.
+func startLND(t *testing.T, ts *testscript.TestScript, args []string) {
+	t.Helper()
+	if len(args) == 0 {
+		ts.Fatalf("usage: lnd FILE [OPERATION…]")
+	}
+	macaroon := lightningtest.InvoiceMacaroon
+	if len(args) > 1 {
+		macaroon = lightningtest.Bake(args[1:]...)
+	}
+	node := lightningtest.NewLND(t, time.Now, macaroon)
+	server := httptest.NewTLSServer(node)
+	ts.Defer(server.Close)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(node.Connection(server)+"\n"), 0o600))
 }
 
 // receiver FILE STATUS NAME starts an HTTP server that answers with a status and writes its

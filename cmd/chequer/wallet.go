@@ -62,12 +62,22 @@ func (s *shell) walletList() *cobra.Command {
 		}
 		return rows, nil
 	}, "ASSET\tMODE\tSCRIPT\tFIRST ADDRESS\tCREATED\tENDED\tWALLET", func(r walletRow) []any {
-		return []any{r.Asset, r.Mode, r.Script, r.Addresses[0], s.Time(r.CreatedAt), cmp.Or(s.Time(r.ArchivedAt), "active"), r.ID}
+		first := console.Printable(r.Key) // of a connection, which has no addresses
+		if len(r.Addresses) > 0 {
+			first = r.Addresses[0]
+		}
+		return []any{r.Asset, r.Mode, r.Script, first, s.Time(r.CreatedAt), cmp.Or(s.Time(r.ArchivedAt), "active"), r.ID}
 	})
 }
 
 // storedWalletRow returns the row of a stored wallet.
 func storedWalletRow(cfg config.Config, wallet merchant.Wallet, mode merchant.Mode) (walletRow, error) {
+	if wallet.IsConnection() {
+		return walletRow{
+			ID: wallet.ID, Asset: wallet.Asset, Mode: string(mode), Key: wallet.Key, Addresses: []string{},
+			CreatedAt: console.Stamp(wallet.CreatedAt), ArchivedAt: console.Stamp(wallet.ArchivedAt),
+		}, nil
+	}
 	key, err := keys.Load(wallet.Key)
 	if err != nil {
 		return walletRow{}, fmt.Errorf("wallet %s: %w", wallet.ID, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"chequer/internal/chain"
 	"chequer/internal/config"
 	"chequer/internal/console"
 	"chequer/internal/keys"
@@ -50,6 +51,9 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			// The arguments of the key are joined, so that a recovery phrase of several arguments is recognised.
 			kind, text := keys.Kind(strings.ToUpper(args[0])), strings.Join(args[1:], " ")
+			if kind == chain.CodeLightning {
+				return errors.New("wallet add: a Lightning wallet is not added by a key: chequer lightning add connects it")
+			}
 			text, err := readExport(text)
 			if err != nil {
 				return fmt.Errorf("wallet add: %w", err)

@@ -13,6 +13,7 @@ import (
 	"chequer/internal/demo"
 	"chequer/internal/doctor"
 	"chequer/internal/merchant"
+	"chequer/internal/networks"
 	"chequer/internal/notify"
 	"chequer/internal/prices"
 	"chequer/internal/proof"
@@ -70,7 +71,11 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Storage:   store,
 		Merchants: merchants,
 		Settings:  settings,
-		Wallets:   merchant.NewWallets(merchant.WalletsConfig{Storage: store, Encode: wire.WalletEvent, Now: clock, Token: token.New}),
+		Wallets: merchant.NewWallets(merchant.WalletsConfig{Storage: store, Encode: wire.WalletEvent, Now: clock, Token: token.New,
+			Examine: func(ctx context.Context, text string) (merchant.Connection, error) {
+				return networks.ExamineConnection(ctx, c, text, clock, o.Log)
+			},
+		}),
 		Endpoints: merchant.NewEndpoints(merchant.EndpointsConfig{
 			Storage: store, Check: endpointPolicy(c).Check, EncodeTest: wire.TestEvent, Now: clock, Token: token.New,
 		}),

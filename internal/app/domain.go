@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"slices"
 
+	"chequer/internal/chain"
 	"chequer/internal/chain/simnet"
 	"chequer/internal/clock"
 	"chequer/internal/config"
@@ -20,10 +22,12 @@ type domain struct {
 	shop     merchant.Merchant // the oldest, whose storefront is at the root
 	demoKey  merchant.Key      // the zero Key unless the server is a demo
 	networks []networks.Network
-	simnet   *simnet.Network
-	invoices *invoice.Service
-	metrics  *metrics.Metrics
-	rates    func() invoice.Rates
+	// connections are the Lightning networks of live invoices, which networks does not have.
+	connections *connections
+	simnet      *simnet.Network
+	invoices    *invoice.Service
+	metrics     *metrics.Metrics
+	rates       func() invoice.Rates
 	// updateRates is the loop that updates the rates; nil if they are fixed.
 	updateRates func(context.Context) error
 }
@@ -43,18 +47,29 @@ func newDomain(ctx context.Context, c config.Config, o Options, core *Core) (*do
 	if d.networks, err = networks.New(c, core.Now, o.Log); err != nil {
 		return nil, err
 	}
+	d.connections = newConnections(c, core.Storage, core.Now, o.Log)
+	if err := d.connections.update(ctx); err != nil {
+		return nil, err
+	}
 	if !c.Unwatched {
-		if err := core.checkStillWatched(ctx, d.networks); err != nil {
+		if err := core.checkStillWatched(ctx, d.allNetworks()); err != nil {
 			return nil, err
 		}
 	}
-	chains := networks.Chains(d.networks)
-	settings := core.invoiceConfig(c, chains, d.simnet, rates, o.Log)
+	settings := core.invoiceConfig(c, networks.Chains(d.networks), d.connections, d.simnet, rates, o.Log)
 	settings.RequireScanSinceStart = true // this process scans the networks
 	d.invoices = invoice.NewService(settings)
-	d.metrics = metrics.New(metrics.Config{Storage: core.Storage, Networks: chains, Reached: d.invoices.Reached, Now: core.Now})
+	d.metrics = metrics.New(metrics.Config{Storage: core.Storage, Networks: d.allChains, Reached: d.invoices.Reached, Now: core.Now})
 	return d, nil
 }
+
+// allNetworks returns the networks of live invoices, including those of connections.
+func (d *domain) allNetworks() []networks.Network {
+	return slices.Concat(d.networks, d.connections.opened())
+}
+
+// allChains returns the networks of live invoices without their sources.
+func (d *domain) allChains() []chain.Network { return networks.Chains(d.allNetworks()) }
 
 // prepareShops creates the first shop, the test wallets of every shop and the key of proofs, and the key and
 // products of a demo, if they do not exist.

@@ -15,7 +15,6 @@ import (
 	"chequer/internal/invoicing"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
-	"chequer/internal/networks"
 	"chequer/internal/readiness"
 	"chequer/internal/server"
 	"chequer/web"
@@ -77,7 +76,7 @@ func (d *domain) plugins(c config.Config, o Options, creator *invoicing.Service)
 // readiness returns the configuration of the readiness check.
 func (d *domain) readiness() readiness.Config {
 	return readiness.Config{
-		Storage: d.Storage, Networks: networks.Chains(d.networks), Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
+		Storage: d.Storage, Networks: d.allChains, Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
 		Identity: d.identity, Now: d.Now,
 	}
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/simnet"
@@ -29,27 +30,32 @@ func (c *Core) Invoices(ctx context.Context, cfg config.Config, o Options) (*inv
 	if err != nil {
 		return nil, err
 	}
+	connections := newConnections(cfg, c.Storage, c.Now, o.Log)
+	if err := connections.update(ctx); err != nil {
+		return nil, err
+	}
 	if !cfg.Unwatched {
-		if err := c.checkStillWatched(ctx, all); err != nil {
+		if err := c.checkStillWatched(ctx, slices.Concat(all, connections.opened())); err != nil {
 			return nil, err
 		}
 	}
-	return invoice.NewService(c.invoiceConfig(cfg, networks.Chains(all), simnet.New(c.Storage, c.Now), rates, o.Log)), nil
+	return invoice.NewService(c.invoiceConfig(cfg, networks.Chains(all), connections, simnet.New(c.Storage, c.Now), rates, o.Log)), nil
 }
 
 // invoiceConfig returns the configuration of a service for the invoices in storage.
-func (c *Core) invoiceConfig(cfg config.Config, live []chain.Network, sim *simnet.Network, rates func() invoice.Rates, log *slog.Logger) invoice.Config {
+func (c *Core) invoiceConfig(cfg config.Config, live []chain.Network, connections *connections, sim *simnet.Network, rates func() invoice.Rates, log *slog.Logger) invoice.Config {
 	return invoice.Config{
-		Storage:    c.Storage,
-		Networks:   map[invoice.Mode][]chain.Network{invoice.Live: live, invoice.Test: {sim}},
-		Rates:      rates,
-		Unwatched:  bool(cfg.Unwatched),
-		MaxScanAge: cfg.MaxScanAge,
-		Now:        c.Now,
-		NewID:      func() string { return token.New(32) },
-		Encode:     wire.Event,
-		Messages:   greenfield.Messages,
-		Changes:    c.Storage,
-		Log:        log,
+		Storage:     c.Storage,
+		Networks:    map[invoice.Mode][]chain.Network{invoice.Live: live, invoice.Test: {sim}},
+		Connections: connections,
+		Rates:       rates,
+		Unwatched:   bool(cfg.Unwatched),
+		MaxScanAge:  cfg.MaxScanAge,
+		Now:         c.Now,
+		NewID:       func() string { return token.New(32) },
+		Encode:      wire.Event,
+		Messages:    greenfield.Messages,
+		Changes:     c.Storage,
+		Log:         log,
 	}
 }

@@ -23,6 +23,9 @@ func (d *domain) loops(c config.Config, log *slog.Logger) []func(context.Context
 	loops := []func(context.Context) error{
 		invoice.NewExpirer(d.invoices, time.Second, log).Run, invoice.NewFollower(d.invoices, log).Run, d.watcher(d.simnet, log).Run,
 		d.webhooks(c, log).Run, d.notifications(c, log).Run, d.seller(c, d.invoices, log).Run, doctor.WatchClock(d.Storage, d.Now, log), watchAuditLog(d.Storage, log),
+		func(ctx context.Context) error {
+			return d.connections.follow(ctx, func(ctx context.Context, n networks.Network) { d.watchConnection(ctx, n, log) })
+		},
 		report.NewFiller(d.Storage, time.Minute, log).Run,
 		retention.New(retention.Config{Storage: d.Storage, Now: d.Now, Every: time.Hour, Pause: 100 * time.Millisecond, PluginDays: int(c.PersonalData), Log: log}).Run,
 	}

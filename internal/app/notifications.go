@@ -100,7 +100,7 @@ func (d *domain) faults(ctx context.Context, c config.Config) ([]notify.Fault, e
 // networksWithWallet returns the watched networks for which a shop has a wallet. The server does not read the
 // other networks.
 func (d *domain) networksWithWallet(ctx context.Context, networks []readiness.Network) (used []readiness.Network, err error) {
-	for _, n := range d.networks {
+	for _, n := range d.allNetworks() {
 		i := slices.IndexFunc(networks, func(r readiness.Network) bool { return r.Network == n.ID() && r.Watched })
 		if i < 0 {
 			continue
@@ -121,7 +121,7 @@ func (d *domain) networkFaults(networks []readiness.Network) (all []notify.Fault
 	for _, n := range networks {
 		if !n.Reached {
 			all = append(all, notify.Fault{
-				Key: "network " + string(n.Network), Text: d.networkName(n.Network) + " is out of reach: its payments are seen late, and new invoices do not offer it",
+				MerchantID: d.connections.owner(n.Network), Key: "network " + string(n.Network), Text: d.networkName(n.Network) + " is out of reach: its payments are seen late, and new invoices do not offer it",
 			})
 		}
 	}
@@ -131,7 +131,7 @@ func (d *domain) networkFaults(networks []readiness.Network) (all []notify.Fault
 // rateFaults returns the assets of networks that have no usable rate.
 func (d *domain) rateFaults(networks []readiness.Network) (all []notify.Fault) {
 	reported, now := map[string]bool{}, d.rates()
-	for _, n := range d.networks {
+	for _, n := range d.allNetworks() {
 		if !slices.ContainsFunc(networks, func(r readiness.Network) bool { return r.Network == n.ID() }) {
 			continue
 		}

@@ -49,7 +49,9 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config, curren
 			Kind: d.kinds(c),
 		},
 		Health: &health.Screens{
-			Networks: ready.State, Name: d.networkName, Failed: d.Notifications.Failed, Unreadable: d.Storage.Unreadable,
+			Networks: func(ctx context.Context, shopID string) ([]readiness.Network, error) {
+				return d.networksOf(ctx, ready, shopID)
+			}, Name: d.networkName, Failed: d.Notifications.Failed, Unreadable: d.Storage.Unreadable,
 			Examine: func(ctx context.Context, shop merchant.Merchant) ([]health.Finding, error) {
 				return d.examine(ctx, c, shop)
 			},
@@ -65,9 +67,18 @@ func (d *domain) namedShop(c config.Config) string {
 	return d.shop.ID
 }
 
+// networksOf returns the state of the networks, without the connections of other shops.
+func (d *domain) networksOf(ctx context.Context, ready readiness.Config, shopID string) ([]readiness.Network, error) {
+	all, err := ready.State(ctx)
+	return slices.DeleteFunc(all, func(n readiness.Network) bool {
+		owner := d.connections.owner(n.Network)
+		return owner != "" && owner != shopID
+	}), err
+}
+
 // networkName returns the name of a network.
 func (d *domain) networkName(id chain.ID) string {
-	for _, n := range d.networks {
+	for _, n := range d.allNetworks() {
 		if assets := n.Assets(); n.ID() == id && len(assets) > 0 {
 			return assets[0].NetworkName
 		}
@@ -92,7 +103,7 @@ func (d *domain) examine(ctx context.Context, c config.Config, shop merchant.Mer
 // runs, so each kind is described once.
 func (d *domain) kinds(c config.Config) func(keys.Kind) (wallets.Kind, error) {
 	described := map[keys.Kind]func() (wallets.Kind, error){}
-	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH} {
+	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH, chain.CodeLightning} {
 		described[kind] = sync.OnceValues(func() (wallets.Kind, error) { return d.kind(c, kind) })
 	}
 	return func(kind keys.Kind) (wallets.Kind, error) {

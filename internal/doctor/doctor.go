@@ -59,6 +59,8 @@ type Storage interface {
 	// noticed.
 	UntrustedProxy(ctx context.Context) (netip.Addr, error)
 	Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
+	// AllWallets lists the wallets of a merchant, including former wallets, oldest first.
+	AllWallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
 	Keys(ctx context.Context, merchantID string) ([]merchant.Key, error)
 	// UnusedInARow returns the number of a wallet's newest addresses on a network, back to the last one with a
 	// transfer, that have no transfer.
@@ -182,6 +184,9 @@ func (e *examination) examineLive(ctx context.Context, shops []*shopExamination,
 		return err
 	}
 	e.examineNetworks(ctx, all, wallets, running, isRunning)
+	if err := e.examineConnections(ctx, shops, running, isRunning); err != nil {
+		return err
+	}
 	e.examinePrices(all, wallets)
 	return nil
 }

@@ -46,11 +46,11 @@ func TestCreateShop_makes_the_ID_of_the_name(t *testing.T) {
 			continue
 		}
 		n := storage.shops[0]
-		if n.OwnerID != "acc_1" || len(n.Wallets) != 3 {
+		if n.OwnerID != "acc_1" || len(n.Wallets) != 4 {
 			t.Errorf("%q: got owner %q and %d test wallets", tt.name, n.OwnerID, len(n.Wallets))
 		}
 		for _, w := range n.Wallets {
-			if w.MerchantID != m.ID || w.Mode != merchant.Test || w.Secret == "" || w.Counter == "" {
+			if w.MerchantID != m.ID || w.Mode != merchant.Test || (w.Secret == "") != w.IsConnection() || w.Counter == "" {
 				t.Errorf("%q: got the test wallet %+v", tt.name, w)
 			}
 		}

@@ -7,24 +7,33 @@ import (
 	"slices"
 	"time"
 
+	"chequer/internal/chain"
 	"chequer/internal/keys"
 )
 
-// Wallet is a public key of a merchant from which destinations are derived.
+// Wallet is a public key of a merchant from which destinations are derived, or a connection to a Lightning wallet or
+// node, which makes destinations.
 type Wallet struct {
 	ID         string
 	MerchantID string
 	Mode       Mode
-	Asset      string // BTC, LTC, or ETH for all EVM networks
-	Key        string // canonical public key, in the format of keys.Load
-	Counter    string // name of the counter of address indexes: the fingerprint of the key, see keys.Key.Fingerprint
+	Asset      string // BTC, LTC, ETH for all EVM networks, or chain.CodeLightning for a connection
+	// Key is the canonical public key, in the format of keys.Load. For a connection it is the name of the provider
+	// for people, without secrets.
+	Key string
+	// Counter is the name of the counter of address indexes: the fingerprint of the key, see keys.Key.Fingerprint. A
+	// connection has no indexes; its Counter is its ID.
+	Counter string
 	// Secret is the private key of a test wallet, so that money sent to a test address by mistake
-	// is not lost. It is sealed in storage. It is empty for live wallets: the server has no private
-	// keys that can spend real money.
+	// is not lost, or the text of a live connection. It is sealed in storage. It is empty for other live wallets: the
+	// server has no private keys that can spend real money.
 	Secret     string
 	CreatedAt  time.Time
 	ArchivedAt time.Time // time of its replacement or removal; zero while active
 }
+
+// IsConnection reports whether the wallet is a connection to a Lightning wallet or node, which has no public key.
+func (w Wallet) IsConnection() bool { return w.Asset == chain.CodeLightning }
 
 // EventWalletChanged is the type of the event for a wallet that was added, replaced or removed. It
 // is in the feed, but has no invoice.
@@ -58,6 +67,8 @@ type WalletChange struct {
 	At      time.Time
 	EventID string
 	Body    []byte // body of the event
+	// Spending is the permission by which an added connection may spend from the wallet; "" if there is none.
+	Spending string
 }
 
 // WalletStorage stores wallets. It is safe for concurrent use.
@@ -78,7 +89,10 @@ type WalletsConfig struct {
 	Storage WalletStorage
 	// Encode returns the body of the event of a change.
 	Encode func(WalletChange) []byte
-	Now    func() time.Time
+	// Examine examines the text of a connection that a merchant adds. The provider must make and find a payment
+	// request. The error names the reason for people, and contains no secret.
+	Examine func(ctx context.Context, text string) (Connection, error)
+	Now     func() time.Time
 	// Token returns random letters and digits.
 	Token func(length int) string
 }
@@ -87,13 +101,14 @@ type WalletsConfig struct {
 type Wallets struct {
 	storage WalletStorage
 	encode  func(WalletChange) []byte
+	examine func(ctx context.Context, text string) (Connection, error)
 	now     func() time.Time
 	token   func(length int) string
 }
 
 // NewWallets returns new Wallets.
 func NewWallets(c WalletsConfig) *Wallets {
-	return &Wallets{storage: c.Storage, encode: c.Encode, now: c.Now, token: c.Token}
+	return &Wallets{storage: c.Storage, encode: c.Encode, examine: c.Examine, now: c.Now, token: c.Token}
 }
 
 // Add makes a public key the merchant's live wallet for its kind of asset. The wallet that it replaces is
@@ -111,16 +126,85 @@ func (s *Wallets) Add(ctx context.Context, merchantID string, a Addition) (Walle
 		case active.ID != a.Replaces:
 			return WalletChange{}, ErrStale
 		}
-		c := WalletChange{Change: WalletAdded, Wallet: w, Former: active, Start: a.Start, At: w.CreatedAt}
-		if active.ID != "" {
-			c.Change = WalletReplaced
-		}
-		return s.event(c), nil
+		return s.addition(w, active, a.Start), nil
 	})
 	if err != nil {
 		return WalletChange{}, fmt.Errorf("add %s wallet: %w", w.Asset, err)
 	}
 	return c, nil
+}
+
+// Connection is a connection to a Lightning wallet or node that was examined.
+type Connection struct {
+	// Name is the provider for people, without secrets: "NWC, relay.example".
+	Name string
+	// Text is the connection with its secrets, in its canonical form.
+	Text string
+	// Spending is the permission by which the connection may spend from the wallet; "" if it may only receive.
+	Spending string
+}
+
+// ConnectionAddition is a connection that a merchant adds for its live invoices.
+type ConnectionAddition struct {
+	Text string // as the provider shows it
+	// AllowSpending accepts a connection that may spend from the wallet.
+	AllowSpending bool
+	// Replaces is the ID of the active connection that it replaces; "" if there is none.
+	Replaces string
+}
+
+// SpendingError means that a connection may spend from the merchant's wallet, and that the merchant did not allow it.
+type SpendingError struct {
+	Permission string // by which the connection may spend
+}
+
+// Error implements error.
+func (e *SpendingError) Error() string {
+	return "the connection may spend from your wallet (" + e.Permission + "): make one in your wallet that may only receive"
+}
+
+// ExamineTimeout bounds the examination of a connection.
+const ExamineTimeout = 15 * time.Second
+
+// AddConnection examines a connection and makes it the merchant's live connection. The connection that it replaces is
+// kept, since its payment requests may still be paid. The errors are those of the examination, *SpendingError,
+// ErrExists if it is the active connection, and ErrStale if the ID of the active connection is not a.Replaces.
+func (s *Wallets) AddConnection(ctx context.Context, merchantID string, a ConnectionAddition) (WalletChange, error) {
+	examining, cancel := context.WithTimeout(ctx, ExamineTimeout)
+	defer cancel()
+	examined, err := s.examine(examining, a.Text)
+	if err != nil {
+		return WalletChange{}, err
+	}
+	if examined.Spending != "" && !a.AllowSpending {
+		return WalletChange{}, &SpendingError{examined.Spending}
+	}
+	w := newConnection(merchantID, Live, examined.Name, s.now(), s.token)
+	w.Secret = examined.Text
+	c, err := s.storage.ChangeWallet(ctx, merchantID, Live, w.Asset, func(active Wallet) (WalletChange, error) {
+		switch {
+		case active.ID != "" && active.Secret == w.Secret:
+			return WalletChange{}, ErrExists
+		case active.ID != a.Replaces:
+			return WalletChange{}, ErrStale
+		}
+		return s.addition(w, active, 0), nil
+	})
+	if err != nil {
+		return WalletChange{}, fmt.Errorf("add connection: %w", err)
+	}
+	c.Spending = examined.Spending
+	return c, nil
+}
+
+// addition returns the change that adds a wallet, or replaces the active one by it, with its event. start is the
+// lowest index of new addresses.
+func (s *Wallets) addition(w, active Wallet, start uint32) WalletChange {
+	c := WalletChange{Change: WalletAdded, Wallet: w, Former: active, Start: start, At: w.CreatedAt}
+	if active.ID != "" {
+		c.Change = WalletReplaced
+	}
+	return s.event(c)
 }
 
 // HasAddresses reports whether a key has the addresses of the wallet, even if it is written differently.
@@ -159,6 +243,12 @@ func newWallet(merchantID string, mode Mode, key keys.Key, at time.Time, token f
 	}
 }
 
+// newConnection returns a connection with a random ID and the name of its provider.
+func newConnection(merchantID string, mode Mode, name string, at time.Time, token func(int) string) Wallet {
+	id := "wlt_" + token(16)
+	return Wallet{ID: id, MerchantID: merchantID, Mode: mode, Asset: chain.CodeLightning, Key: name, Counter: id, CreatedAt: at}
+}
+
 // event returns a change with its event.
 func (s *Wallets) event(c WalletChange) WalletChange {
 	c.EventID = "evt_" + s.token(32)
@@ -167,7 +257,10 @@ func (s *Wallets) event(c WalletChange) WalletChange {
 }
 
 // testKinds are the kinds of wallets for test invoices.
-var testKinds = []keys.Kind{keys.BTC, keys.LTC, keys.ETH}
+var testKinds = []keys.Kind{keys.BTC, keys.LTC, keys.ETH, chain.CodeLightning}
+
+// testProvider is the name of the provider of the connections for test invoices: the built-in test network.
+const testProvider = "simnet"
 
 // EnsureTestWallets creates the wallets of a merchant's test invoices that do not exist.
 func (s *Service) EnsureTestWallets(ctx context.Context, merchantID string) error {
@@ -203,8 +296,11 @@ func newTestWallets(merchantID string, at time.Time, token func(int) string) (al
 }
 
 // newTestWallet returns a wallet for test invoices with a random key. It has the private key, so that coins
-// that are sent to a test address by mistake are not lost.
+// that are sent to a test address by mistake are not lost. A connection has no key and no secret.
 func newTestWallet(merchantID string, kind keys.Kind, at time.Time, token func(int) string) (Wallet, error) {
+	if kind == chain.CodeLightning {
+		return newConnection(merchantID, Test, testProvider, at, token), nil
+	}
 	secret, key, err := keys.NewTestKey(rand.Reader, kind)
 	if err != nil {
 		return Wallet{}, fmt.Errorf("test wallet: %w", err)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
 )
@@ -99,5 +101,96 @@ func TestWallets_changes_have_events(t *testing.T) {
 			t.Errorf("step %d has the wallet %+v", i, c.Wallet)
 		}
 		before = stored["BTC"]
+	}
+}
+
+func TestAddConnection_stores_an_examined_connection(t *testing.T) {
+	t.Parallel()
+	errUnreachable := errors.New("connection refused")
+	stored, spending := memoryWallets{}, ""
+	wallets := merchant.NewWallets(merchant.WalletsConfig{
+		Storage: stored, Now: now, Token: tokens(),
+		Encode: func(c merchant.WalletChange) []byte { return []byte(c.EventID + " " + string(c.Change)) },
+		Examine: func(ctx context.Context, text string) (merchant.Connection, error) {
+			if _, bounded := ctx.Deadline(); !bounded {
+				t.Error("the examination has no deadline")
+			}
+			if text == "dead" {
+				return merchant.Connection{}, errUnreachable
+			}
+			return merchant.Connection{Name: "node", Text: "canonical " + text, Spending: spending}, nil
+		},
+	})
+	add := func(text string, allowSpending bool) (merchant.WalletChange, error) {
+		return wallets.AddConnection(t.Context(), "shop", merchant.ConnectionAddition{Text: text, AllowSpending: allowSpending, Replaces: stored["BTC-LN"].ID})
+	}
+	first, err := add("a", false)
+	want := merchant.Wallet{
+		ID: first.Wallet.ID, MerchantID: "shop", Mode: merchant.Live, Asset: "BTC-LN", Key: "node", Counter: first.Wallet.ID, Secret: "canonical a", CreatedAt: noon,
+	}
+	if diff := cmp.Diff(stored["BTC-LN"], want); err != nil || diff != "" || first.Change != merchant.WalletAdded || !want.IsConnection() || want.ID == "" {
+		t.Errorf("AddConnection() = %v, %v; stored wallet differs (-got +want):\n%s", first.Change, err, diff)
+	}
+	if got, want := string(first.Body), first.EventID+" added"; got != want {
+		t.Errorf("the event is %q, want %q", got, want)
+	}
+	if _, err := add("a", false); !errors.Is(err, merchant.ErrExists) {
+		t.Errorf("the same connection: %v, want ErrExists", err)
+	}
+	if _, err := add("dead", false); !errors.Is(err, errUnreachable) {
+		t.Errorf("a dead provider: %v, want its error", err)
+	}
+	if _, err := wallets.AddConnection(t.Context(), "shop", merchant.ConnectionAddition{Text: "b"}); !errors.Is(err, merchant.ErrStale) {
+		t.Errorf("an unexpected connection: %v, want ErrStale", err)
+	}
+	spending = "pay_invoice"
+	_, err = add("b", false)
+	if refused, ok := errors.AsType[*merchant.SpendingError](err); !ok || refused.Permission != "pay_invoice" || stored["BTC-LN"].ID != first.Wallet.ID {
+		t.Errorf("a connection that may spend: %v, want a *SpendingError", err)
+	}
+	second, err := add("b", true)
+	if err != nil || second.Change != merchant.WalletReplaced || second.Former.ID != first.Wallet.ID || second.Spending != "pay_invoice" || stored["BTC-LN"].Secret != "canonical b" {
+		t.Errorf("a connection that is allowed to spend: %+v, %v", second, err)
+	}
+	removed, err := wallets.Remove(t.Context(), "shop", "BTC-LN", second.Wallet.ID)
+	if _, found := stored["BTC-LN"]; err != nil || removed.Change != merchant.WalletRemoved || found {
+		t.Errorf("Remove() = %+v, %v", removed.Change, err)
+	}
+}
+
+// existingWallets is a storage with test wallets.
+type existingWallets struct {
+	merchant.Storage
+	list    []merchant.Wallet
+	created []merchant.Wallet
+}
+
+func (s *existingWallets) Wallets(context.Context, string, merchant.Mode) ([]merchant.Wallet, error) {
+	return s.list, nil
+}
+
+func (s *existingWallets) CreateWallet(_ context.Context, w merchant.Wallet) error {
+	s.created = append(s.created, w)
+	return nil
+}
+
+func TestEnsureTestWallets_adds_a_connection_to_shops_of_older_releases(t *testing.T) {
+	t.Parallel()
+	s := &existingWallets{list: []merchant.Wallet{{Asset: "BTC"}, {Asset: "LTC"}, {Asset: "ETH"}}}
+	service := merchant.NewService(s, now, tokens())
+	if err := service.EnsureTestWallets(t.Context(), "shop"); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.created) != 1 {
+		t.Fatalf("got %d new wallets, want 1", len(s.created))
+	}
+	id := s.created[0].ID
+	want := merchant.Wallet{ID: id, MerchantID: "shop", Mode: merchant.Test, Asset: "BTC-LN", Key: "simnet", Counter: id, CreatedAt: noon}
+	if diff := cmp.Diff(s.created[0], want); diff != "" {
+		t.Errorf("the connection differs (-got +want):\n%s", diff)
+	}
+	s.list = append(s.list, s.created[0])
+	if err := service.EnsureTestWallets(t.Context(), "shop"); err != nil || len(s.created) != 1 {
+		t.Errorf("at the next start: %d new wallets, %v", len(s.created), err)
 	}
 }

@@ -26,8 +26,9 @@ type Storage interface {
 
 // Config holds the dependencies of Metrics.
 type Config struct {
-	Storage  Storage
-	Networks []chain.Network
+	Storage Storage
+	// Networks returns the networks of live invoices; nil if there are none.
+	Networks func() []chain.Network
 	// Reached reports whether the methods of a network are offered.
 	Reached func(network chain.ID, progress map[chain.ID]invoice.Progress) bool
 	Now     func() time.Time
@@ -135,6 +136,10 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, network chain.ID) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, string(network))
 	}
+	var networks []chain.Network
+	if m.Networks != nil {
+		networks = m.Networks()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	if progress, err := m.Storage.Progress(ctx); err == nil {
@@ -142,7 +147,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 			gauge(tipHeight, float64(p.Tip.Height), network)
 			gauge(scanAge, m.Now().Sub(p.Scanned).Seconds(), network)
 		}
-		for _, n := range m.Networks {
+		for _, n := range networks {
 			if _, watched := n.(chain.Scanner); watched {
 				value := 0.0
 				if m.Reached(n.ID(), progress) {
@@ -157,7 +162,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 			ch <- prometheus.MustNewConstMetric(conversionCount, prometheus.GaugeValue, float64(counts[state]), string(state))
 		}
 	}
-	for _, n := range m.Networks {
+	for _, n := range networks {
 		r, ok := n.(chain.Reporter)
 		if !ok {
 			continue

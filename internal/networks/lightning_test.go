@@ -12,6 +12,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/lightning"
+	"chequer/internal/chain/lightning/lightningtest"
 	"chequer/internal/config"
 	"chequer/internal/guard"
 	"chequer/internal/networks"
@@ -84,6 +85,46 @@ func TestLightning_has_the_network_of_Bitcoin(t *testing.T) {
 		requester, ok := n.Network.(chain.Requester)
 		if !ok || requester.RequestNetwork() != want || n.IsTest() != (network != "mainnet") {
 			t.Errorf("%s: got %+v, want %q", network, n, want)
+		}
+	}
+}
+
+// newLND starts lnd on this machine, and returns the text of a connection to it.
+func newLND(t *testing.T, macaroon string) (text string) {
+	t.Helper()
+	node := lightningtest.NewLND(t, time.Now, macaroon)
+	server := httptest.NewTLSServer(node)
+	t.Cleanup(server.Close)
+	return node.Connection(server)
+}
+
+func TestExamineConnection_accepts_what_may_only_receive(t *testing.T) {
+	t.Parallel()
+	load := func(environ ...string) config.Config {
+		c, err := config.Load(append(environ, "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	log, regtest := slog.New(slog.DiscardHandler), load("CHEQUER_BITCOIN_NETWORK=regtest")
+	text := newLND(t, lightningtest.InvoiceMacaroon)
+	got, err := networks.ExamineConnection(t.Context(), regtest, "  "+text+"\n", time.Now, log)
+	if err != nil || got.Text != text || !strings.HasPrefix(got.Name, "lnd, 127.0.0.1:") || got.Spending != "" {
+		t.Errorf("ExamineConnection() = %+v, %v", got, err)
+	}
+	admin := newLND(t, lightningtest.Bake("invoices:read", "invoices:write", "offchain:write"))
+	for name, test := range map[string]struct {
+		settings   config.Config
+		text, want string
+	}{
+		"a macaroon that may spend": {regtest, admin, "may spend from your wallet (offchain:write): use a macaroon of lncli bakemacaroon invoices:read invoices:write"},
+		"requests of regtest":       {load(), text, `the network "lnbcrt", want "lnbc"`},
+		"another text":              {regtest, lightningtest.InvoiceMacaroon, "not a connection"},
+	} {
+		_, err := networks.ExamineConnection(t.Context(), test.settings, test.text, time.Now, log)
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), lightningtest.InvoiceMacaroon) {
+			t.Errorf("%s: ExamineConnection() = %v, want %q", name, err, test.want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/ethereum"
+	"chequer/internal/chain/lightning"
 	"chequer/internal/config"
 	"chequer/internal/keys"
 	"chequer/internal/money"
@@ -40,6 +41,7 @@ func MethodsOf(c config.Config, kind keys.Kind) (Methods, error) {
 	if err != nil {
 		return Methods{}, err
 	}
+	all = append(all, Network{Network: anyConnection})
 	m := Methods{Offered: []string{}, Off: []MethodOff{}}
 	for _, n := range all {
 		if n.Wallet() != string(kind) {
@@ -62,6 +64,9 @@ func MethodsOf(c config.Config, kind keys.Kind) (Methods, error) {
 	}
 	return m, nil
 }
+
+// anyConnection stands for the Lightning networks of connections, which offer the same method.
+var anyConnection = lightning.NewNetwork(lightning.NetworkConfig{})
 
 // addOff adds a method to the group of methods that are off for the same reason.
 func addOff(off []MethodOff, code, reason string) []MethodOff {

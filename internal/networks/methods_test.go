@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"chequer/internal/chain"
 	"chequer/internal/config"
 	"chequer/internal/keys"
 	"chequer/internal/networks"
@@ -32,6 +33,8 @@ func TestMethodsOf_says_why_a_method_is_off(t *testing.T) {
 			"gives EURC-BASE, USDC-BASE, ETH-BASE; off: ETH, USDC, EURC, EURE", []string{"CHEQUER_ETHEREUM_RPC switches it on", "confirms 6 decimals"}},
 		"a test network":               {keys.ETH, []string{"CHEQUER_BASE_SEPOLIA_RPC=public"}, "gives EURC-BASE, USDC-BASE; off: ETH-BASE", []string{"CHEQUER_BASE_SEPOLIA_RPC"}},
 		"fixed rates":                  {keys.ETH, []string{"CHEQUER_RATES=fixed:EUR-USD=1.1", "CHEQUER_EVM_ADDRESS_QUERIES=on"}, "gives USDC, EURC, EURC-BASE, USDC-BASE; off: ETH, ETH-BASE", []string{"add ETH-EUR=… to CHEQUER_RATES"}},
+		"Lightning":                    {chain.CodeLightning, nil, "gives BTC-LN", nil},
+		"Lightning with fixed rates":   {chain.CodeLightning, []string{"CHEQUER_RATES=fixed:EUR-USD=1.1"}, "gives no payment method; off: BTC-LN", []string{"add BTC-EUR=… to CHEQUER_RATES"}},
 		"Bitcoin":                      {keys.BTC, nil, "gives BTC", nil},
 		"Litecoin":                     {keys.LTC, nil, "gives no payment method; off: LTC", []string{"CHEQUER_LITECOIN_NODE switches it on"}},
 		"Litecoin that is not watched": {keys.LTC, []string{"CHEQUER_UNWATCHED=on"}, "gives LTC", nil},

@@ -11,6 +11,7 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/chain/bitcoin"
 	"chequer/internal/chain/ethereum"
+	"chequer/internal/chain/lightning"
 	"chequer/internal/config"
 	"chequer/internal/keys"
 )
@@ -23,6 +24,8 @@ type Network struct {
 	Run func(context.Context) error
 	// Probe queries the source once; nil if a query needs a running server.
 	Probe func(context.Context) error
+	// Access returns what the connection of a Lightning network allows; nil if it never may spend.
+	Access func(context.Context) (lightning.Access, error)
 	// Setting is the name of the setting that makes the network watched.
 	Setting string
 }

@@ -27,8 +27,9 @@ type Storage interface {
 
 // Config holds the dependencies of the handler of /readyz.
 type Config struct {
-	Storage  Storage
-	Networks []chain.Network
+	Storage Storage
+	// Networks returns the networks of live invoices; nil if there are none.
+	Networks func() []chain.Network
 	// Reached reports whether the methods of a network are offered.
 	Reached func(network chain.ID, progress map[chain.ID]invoice.Progress) bool
 	// TipTime returns the block time of the newest block that this process has scanned on a network;
@@ -65,11 +66,19 @@ func Handler(c Config) http.Handler {
 	})
 }
 
-// State returns the state of each network, in the order of c.Networks. It makes no requests to the networks.
+// chains returns the networks of live invoices.
+func (c Config) chains() []chain.Network {
+	if c.Networks == nil {
+		return nil
+	}
+	return c.Networks()
+}
+
+// State returns the state of each network, in the order of c.Networks(). It makes no requests to the networks.
 func (c Config) State(ctx context.Context) ([]Network, error) {
 	progress, err := c.Storage.Progress(ctx)
 	networks := []Network{}
-	for _, n := range c.Networks {
+	for _, n := range c.chains() {
 		_, watched := n.(chain.Scanner)
 		h := Network{Network: n.ID(), Watched: watched, Reached: watched && c.Reached(n.ID(), progress)}
 		if p, known := progress[n.ID()]; known {

@@ -160,8 +160,11 @@ func TestEvents_without_an_invoice_have_the_same_fields(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, body := range map[string][]byte{
-		"test":    wire.TestEvent("evt_1", merchant.Test, noon),
-		"wallet":  wire.WalletEvent(walletChange),
+		"test":   wire.TestEvent("evt_1", merchant.Test, noon),
+		"wallet": wire.WalletEvent(walletChange),
+		"connection": wire.WalletEvent(merchant.WalletChange{
+			Change: merchant.WalletAdded, Wallet: merchant.Wallet{ID: "wlt_1", Mode: merchant.Live, Asset: "BTC-LN", Key: "anna@pay.example", Counter: "wlt_1", Secret: "hunter2"}, At: noon, EventID: "evt_1",
+		}),
 		"account": wire.AccountEvent(account.Event{ID: "evt_2", AccountID: "acc_1", Change: account.PasskeyAdded, At: noon}),
 	} {
 		var compact bytes.Buffer

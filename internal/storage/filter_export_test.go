@@ -156,3 +156,8 @@ func (s *Storage) CountStatements(ctx context.Context, f invoice.Filter, limit i
 
 // InvoiceTables are the tables from which the removal of an invoice deletes rows by its identifier.
 var InvoiceTables = invoiceTables
+
+// ConnectionsStatement returns the statement of Storage.Connections.
+func ConnectionsStatement() Statement {
+	return Statement{selectConnections, []any{connectionMargin.Milliseconds()}}
+}

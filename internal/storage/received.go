@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"chequer/internal/chain"
 	"chequer/internal/invoice"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
@@ -95,10 +96,10 @@ type receivedChange struct {
 
 // receivedTransfer is a transfer that counts as received.
 type receivedTransfer struct {
-	script string
-	index  uint32 // of the address under its key
-	asset  string // code
-	amount money.Amount
+	network, script string
+	index           uint32 // of the address under its key
+	asset           string // code
+	amount          money.Amount
 }
 
 // isReceived reports whether a transfer counts as received: whether it is as deep as its policy requires.
@@ -151,7 +152,7 @@ func (s *Storage) receivedChange(ctx context.Context, q querier, inv invoiceRow,
 			return c, fmt.Errorf("read the index of a destination: %w", err)
 		}
 		for _, index := range indexes { // at most one
-			if counter := f.find(p.script, index); counter != "" {
+			if counter := f.find(p.network, p.script, index); counter != "" {
 				c.sums.add(receivedSumRow{inv.merchantID, counter, p.asset, p.currency}, units)
 			}
 		}
@@ -234,7 +235,7 @@ const (
 		SELECT created_at, id FROM invoices WHERE merchant_id = $1 AND mode = 'live' AND (created_at, id) > ($2, $3)
 		ORDER BY created_at, id LIMIT 1 OFFSET $4`
 	receivedTransfers = `
-		SELECT t.script, d.address_index, t.asset, t.amount, t.currency, t.decimals
+		SELECT t.network, t.script, d.address_index, t.asset, t.amount, t.currency, t.decimals
 		FROM invoices i JOIN transfers t ON t.invoice_id = i.id JOIN destinations d ON d.script = t.script AND d.network = t.network
 		WHERE i.merchant_id = $1 AND i.mode = 'live' AND (i.created_at, i.id) > ($2, $3) AND (i.created_at, i.id) <= ($4, $5)
 			AND t.presence = 'present' AND t.block_height IS NOT NULL AND t.required > 0 AND t.confirmations >= t.required`
@@ -252,7 +253,7 @@ func (s *Storage) sumReceived(ctx context.Context, q querier, merchantID string,
 		if err != nil {
 			return err
 		}
-		if counter := f.find(t.script, t.index); counter != "" {
+		if counter := f.find(t.network, t.script, t.index); counter != "" {
 			sums.add(receivedSumRow{merchantID, counter, t.asset, t.amount.Currency()}, t.amount.Minor())
 		}
 		return nil
@@ -266,7 +267,7 @@ func (s *Storage) sumReceived(ctx context.Context, q querier, merchantID string,
 func readReceived(row scanner) (t receivedTransfer, err error) {
 	var amount string
 	var currency money.Currency
-	if err := row.Scan(&t.script, &t.index, &t.asset, &amount, &currency.Code, &currency.Decimals); err != nil {
+	if err := row.Scan(&t.network, &t.script, &t.index, &t.asset, &amount, &currency.Code, &currency.Decimals); err != nil {
 		return t, err
 	}
 	if t.amount, err = parseAmount(amount, currency); err != nil {
@@ -321,8 +322,12 @@ func readReceivedSums(ctx context.Context, q querier, merchantID string) (receiv
 	return sums, err
 }
 
-// keyFinder finds the key of an address.
-type keyFinder struct{ keys []countedKey }
+// keyFinder finds the key of an address, or the connection of a payment request.
+type keyFinder struct {
+	keys []countedKey
+	// connections has the counters of connections by their networks.
+	connections map[string]string
+}
 
 // countedKey is a key with its counter.
 type countedKey struct {
@@ -337,7 +342,7 @@ func (s *Storage) newKeyFinder(ctx context.Context, q querier, merchantID string
 	if err != nil {
 		return nil, fmt.Errorf("read wallets: %w", err)
 	}
-	f := &keyFinder{}
+	f := &keyFinder{connections: map[string]string{}}
 	for _, r := range slices.Backward(rows) {
 		if slices.ContainsFunc(f.keys, func(k countedKey) bool { return k.counter == r.counter }) {
 			continue
@@ -345,6 +350,10 @@ func (s *Storage) newKeyFinder(ctx context.Context, q querier, merchantID string
 		w, err := r.unseal(s.box)
 		if err != nil {
 			s.log.ErrorContext(ctx, "received payments of a wallet not counted", "wallet", r.id, "error", err)
+			continue
+		}
+		if w.IsConnection() {
+			f.connections[string(chain.LightningID(w.ID))] = w.Counter
 			continue
 		}
 		key, err := s.keys.Load(w.Key)
@@ -357,9 +366,13 @@ func (s *Storage) newKeyFinder(ctx context.Context, q querier, merchantID string
 	return f, nil
 }
 
-// find returns the counter of the key whose address at an index has a script; "" if there is none. It begins with the key that
-// it found last. The time of an invoice cannot replace the derivation, since a requote may use the key of a newer wallet.
-func (f *keyFinder) find(script string, index uint32) string {
+// find returns the counter of the connection with a network, or of the key whose address at an index has a script; "" if there
+// is none. It begins with the key that it found last. The time of an invoice cannot replace the derivation, since a requote may
+// use the key of a newer wallet.
+func (f *keyFinder) find(network, script string, index uint32) string {
+	if counter, found := f.connections[network]; found {
+		return counter
+	}
 	for i, k := range f.keys {
 		if _, derived, err := k.key.Address(index); err == nil && derived == script {
 			f.keys[0], f.keys[i] = f.keys[i], f.keys[0]

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -223,6 +224,38 @@ func (s *Storage) wallets(ctx context.Context, statement string, args ...any) ([
 	}
 	return unsealAll(s.box, rows)
 }
+
+// connectionMargin is the time by which a removed connection is kept longer than its last payment request is looked up.
+const connectionMargin = time.Hour
+
+// Connections returns the live connections to Lightning wallets and nodes of all merchants, oldest first: those that are
+// active, and former ones with payment requests that are still looked up. If rows were tampered with, it returns the
+// others with an error that is merchant.ErrTampered and names the wallets.
+func (s *Storage) Connections(ctx context.Context) ([]merchant.Wallet, error) {
+	rows, err := readAll(ctx, s, "read connections", readWalletRow, selectConnections, connectionMargin.Milliseconds())
+	if err != nil {
+		return nil, err
+	}
+	var all []merchant.Wallet
+	var errs []error
+	for _, r := range rows {
+		if w, err := r.unseal(s.box); err != nil {
+			errs = append(errs, err)
+		} else {
+			all = append(all, w)
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// selectConnections is the statement that reads connections. Its conditions repeat those of the indexes wallets_connections
+// and destinations_lightning, so that both are used.
+const selectConnections = `
+	SELECT w.id, w.merchant_id, w.mode, w.asset, w.key, w.counter, w.secret, w.created_at, w.archived_at, w.mac
+	FROM wallets w WHERE w.mode = 'live' AND w.asset = 'BTC-LN' AND (w.archived_at IS NULL OR EXISTS (
+		SELECT 1 FROM destinations d WHERE substr(d.network, 1, 10) = 'lightning-' AND d.network = 'lightning-' || w.id
+			AND d.watch_until > COALESCE((SELECT n.scanned_at FROM networks n WHERE n.network = 'lightning-' || w.id), 0) - $1))
+	ORDER BY w.created_at, w.id`
 
 // HasWallet reports whether any merchant has or had a live wallet for an asset. Former wallets count,
 // because their invoices may still be paid.

@@ -53,8 +53,9 @@ func TestEvent(id string, mode merchant.Mode, at time.Time) []byte {
 // but only wallet describes the change.
 func WalletEvent(c merchant.WalletChange) []byte {
 	e := eventWithoutInvoice(c.EventID, merchant.EventWalletChanged, c.Wallet.Mode, c.At)
-	e.Wallet = api.WalletChange{
-		ID: c.Wallet.ID, Asset: c.Wallet.Asset, Change: string(c.Change), Fingerprint: c.Wallet.Counter, FormerID: c.Former.ID,
+	e.Wallet = api.WalletChange{ID: c.Wallet.ID, Asset: c.Wallet.Asset, Change: string(c.Change), FormerID: c.Former.ID}
+	if !c.Wallet.IsConnection() {
+		e.Wallet.Fingerprint = c.Wallet.Counter
 	}
 	return encode(e)
 }

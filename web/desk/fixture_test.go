@@ -158,7 +158,7 @@ func fixtureOn(t *testing.T, database, base string) *fixture {
 	f.backups = &stubBackups{parent: t.TempDir(), shops: []string{shop}}
 	c.Backups = f.backups
 	c.Health = &health.Screens{
-		Networks: func(context.Context) ([]readiness.Network, error) { return f.networks, nil }, Name: func(id chain.ID) string { return "Network " + string(id) },
+		Networks: func(context.Context, string) ([]readiness.Network, error) { return f.networks, nil }, Name: func(id chain.ID) string { return "Network " + string(id) },
 		Examine: func(context.Context, merchant.Merchant) ([]health.Finding, error) {
 			f.examinations++
 			return f.findings, f.examineError

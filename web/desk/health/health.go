@@ -38,8 +38,8 @@ type Finding struct {
 
 // Screens are the pages of the health of the server.
 type Screens struct {
-	// Networks returns the state of the networks. It makes no requests to them.
-	Networks func(context.Context) ([]readiness.Network, error)
+	// Networks returns the state of the networks that a shop uses. It makes no requests to them.
+	Networks func(ctx context.Context, shopID string) ([]readiness.Network, error)
 	// Name returns the name of a network.
 	Name func(chain.ID) string
 	// Failed returns the notifications that were given up lately, newest first.
@@ -85,7 +85,7 @@ func (v *page) health() error {
 	if err != nil {
 		return err
 	}
-	networks, err := v.Networks(v.Request().Context())
+	networks, err := v.Networks(v.Request().Context(), v.Shop.ID)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (v *page) showWallets(status int) error {
 		}
 	}
 	for _, w := range slices.Backward(all) {
-		if w.ArchivedAt.IsZero() {
+		if w.ArchivedAt.IsZero() || w.IsConnection() {
 			continue
 		}
 		former, err := v.former(w, sums)

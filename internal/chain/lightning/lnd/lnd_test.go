@@ -18,8 +18,8 @@ import (
 func TestProvider_conforms(t *testing.T) {
 	t.Parallel()
 	lightningtest.Run(t, lightningtest.Names{Held: true, Amount: true, Time: true}, func(t *testing.T, start time.Time) lightningtest.Lab {
-		f := newFixture(t, start, invoiceMacaroon)
-		return lightningtest.Lab{Provider: f.Provider, Wallet: f.node.wallet, Clock: f.clock, SetDown: f.server.SetDown}
+		f := newFixture(t, start, lightningtest.InvoiceMacaroon)
+		return lightningtest.Lab{Provider: f.Provider, Wallet: f.node.Wallet, Clock: f.clock, SetDown: f.server.SetDown}
 	})
 }
 
@@ -30,16 +30,16 @@ var (
 
 func TestMake_asks_for_private_channels_and_the_expiry(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, noon, invoiceMacaroon)
+	f := newFixture(t, noon, lightningtest.InvoiceMacaroon)
 	made, err := f.Make(t.Context(), ask)
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := f.node.wallet.Last()
+	i := f.node.Wallet.Last()
 	if want := (lightning.Made{Text: i.Text, Hash: i.Hash}); made != want {
 		t.Errorf("Make() = %+v, want %+v", made, want)
 	}
-	if diff := cmp.Diff(f.node.made, map[string]string{"memo": "Shoes", "expiry": "1200", "private": "true"}); diff != "" {
+	if diff := cmp.Diff(f.node.Made, map[string]string{"memo": "Shoes", "expiry": "1200", "private": "true"}); diff != "" {
 		t.Errorf("call differs (-got +want):\n%s", diff)
 	}
 }
@@ -64,7 +64,7 @@ func TestAccess_reads_the_operations_of_the_macaroon(t *testing.T) {
 		"making only":        {[]string{"invoices:write"}, "", lightning.ErrUnsupported},
 		"another call":       {[]string{"uri:/lnrpc.Lightning/AddInvoice"}, "", lightning.ErrUnsupported},
 	} {
-		f := newFixture(t, noon, bake(test.operations...))
+		f := newFixture(t, noon, lightningtest.Bake(test.operations...))
 		access, err := f.Access(t.Context())
 		if access.Spending != test.spending || !errors.Is(err, test.is) || test.is == nil && err != nil {
 			t.Errorf("%s: Access() = %+v, %v, want spending %q and error %v", name, access, err, test.spending, test.is)
@@ -74,8 +74,8 @@ func TestAccess_reads_the_operations_of_the_macaroon(t *testing.T) {
 
 func TestAccess_refuses_macaroons_that_it_cannot_read(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, noon, invoiceMacaroon)
-	for _, macaroon := range []string{"00", "02", "0201036c6e64", "0201ff", "020102", "02020103", "0202020304", bake(), invoiceMacaroon[:40], strings.Replace(invoiceMacaroon, "0201036c6e64", "0207036c6e64", 1)} {
+	f := newFixture(t, noon, lightningtest.InvoiceMacaroon)
+	for _, macaroon := range []string{"00", "02", "0201036c6e64", "0201ff", "020102", "02020103", "0202020304", lightningtest.Bake(), lightningtest.InvoiceMacaroon[:40], strings.Replace(lightningtest.InvoiceMacaroon, "0201036c6e64", "0207036c6e64", 1)} {
 		p := open(t, f.server, "type=lnd-rest;server=https://example.com;macaroon="+macaroon, nil)
 		if access, err := p.Access(t.Context()); err == nil || !strings.Contains(err.Error(), "the macaroon is not of lnd") {
 			t.Errorf("%s: Access() = %+v, %v, want an error about the macaroon", macaroon, access, err)
@@ -101,33 +101,33 @@ func always(status int, body string) func(w http.ResponseWriter, r *http.Request
 func TestCalls_name_the_fault_of_the_node(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		change func(n *node)
+		change func(n *lightningtest.LND)
 		is     error
 		want   string
 	}{
-		"locked":      {func(n *node) { n.state = "LOCKED" }, lightning.ErrLocked, "lnd is locked"},
-		"locked, old": {func(n *node) { n.state, n.replace = "LOCKED", always(404, "Not Found") }, lightning.ErrLocked, "lnd is locked"},
-		"starting": {func(n *node) {
-			n.state, n.replace = "UNLOCKED", always(500, `{"code":2,"message":"the RPC server is in the process of starting up, but not yet ready to accept calls"}`)
+		"locked":      {func(n *lightningtest.LND) { n.State = "LOCKED" }, lightning.ErrLocked, "lnd is locked"},
+		"locked, old": {func(n *lightningtest.LND) { n.State, n.Replace = "LOCKED", always(404, "Not Found") }, lightning.ErrLocked, "lnd is locked"},
+		"starting": {func(n *lightningtest.LND) {
+			n.State, n.Replace = "UNLOCKED", always(500, `{"code":2,"message":"the RPC server is in the process of starting up, but not yet ready to accept calls"}`)
 		}, nil, "lnd is starting"},
-		"another node": {func(n *node) { n.macaroon = "00" }, lightning.ErrRevoked, "the macaroon was revoked or is of another node"},
-		"revoked": {func(n *node) {
-			n.replace = always(500, `{"code":2,"message":"cannot get macaroon: root key with id 0 doesn't exist"}`)
+		"another node": {func(n *lightningtest.LND) { n.Macaroon = "00" }, lightning.ErrRevoked, "the macaroon was revoked or is of another node"},
+		"revoked": {func(n *lightningtest.LND) {
+			n.Replace = always(500, `{"code":2,"message":"cannot get macaroon: root key with id 0 doesn't exist"}`)
 		}, lightning.ErrRevoked, "revoked"},
-		"too few operations": {func(n *node) { n.replace = always(500, `{"code":2,"message":"permission denied"}`) }, lightning.ErrRevoked, "revoked"},
-		"another fault":      {func(n *node) { n.replace = always(500, `{"code":2,"message":"disk\nfull"}`) }, nil, "lnd answers: disk full"},
-		"a proxy":            {func(n *node) { n.replace = always(404, `<html>no backend`) }, nil, "HTTP status 404"},
-		"a page":             {func(n *node) { n.replace = always(200, `<html>`) }, nil, "the answer is not JSON of lnd"},
-		"a redirect":         {func(n *node) { n.replace = always(302, ``) }, nil, "redirect"},
+		"too few operations": {func(n *lightningtest.LND) { n.Replace = always(500, `{"code":2,"message":"permission denied"}`) }, lightning.ErrRevoked, "revoked"},
+		"another fault":      {func(n *lightningtest.LND) { n.Replace = always(500, `{"code":2,"message":"disk\nfull"}`) }, nil, "lnd answers: disk full"},
+		"a proxy":            {func(n *lightningtest.LND) { n.Replace = always(404, `<html>no backend`) }, nil, "HTTP status 404"},
+		"a page":             {func(n *lightningtest.LND) { n.Replace = always(200, `<html>`) }, nil, "the answer is not JSON of lnd"},
+		"a redirect":         {func(n *lightningtest.LND) { n.Replace = always(302, ``) }, nil, "redirect"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFixture(t, noon, invoiceMacaroon)
-			f.node.set(func() { test.change(f.node) })
+			f := newFixture(t, noon, lightningtest.InvoiceMacaroon)
+			f.node.Set(func() { test.change(f.node) })
 			_, makeErr := f.Make(t.Context(), ask)
 			_, lookErr := f.Look(t.Context(), lightning.Sought{Hash: strings.Repeat("ab", 32)})
 			for call, err := range map[string]error{"Make": makeErr, "Look": lookErr} {
-				if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) || errors.Is(err, lightning.ErrUnknown) || strings.Contains(err.Error(), invoiceMacaroon) {
+				if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) || errors.Is(err, lightning.ErrUnknown) || strings.Contains(err.Error(), lightningtest.InvoiceMacaroon) {
 					t.Errorf("%s() = %v, want %q", call, err, test.want)
 				}
 			}
@@ -137,18 +137,18 @@ func TestCalls_name_the_fault_of_the_node(t *testing.T) {
 
 func TestLook_refuses_a_settled_answer_that_contradicts_itself(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, noon, invoiceMacaroon)
+	f := newFixture(t, noon, lightningtest.InvoiceMacaroon)
 	if _, err := f.Make(t.Context(), ask); err != nil {
 		t.Fatal(err)
 	}
-	i := f.node.wallet.Last()
-	f.node.wallet.Pay(i.Hash)
-	f.node.wallet.Change(i.Hash, func(i *lightningtest.Invoice) { i.Paid = 0 })
+	i := f.node.Wallet.Last()
+	f.node.Wallet.Pay(i.Hash)
+	f.node.Wallet.Change(i.Hash, func(i *lightningtest.Invoice) { i.Paid = 0 })
 	if status, err := f.Look(t.Context(), lightning.Sought{Hash: i.Hash}); !errors.Is(err, lightning.ErrFault) {
 		t.Errorf("without an amount: Look() = %+v, %v, want ErrFault", status, err)
 	}
-	f.node.set(func() {
-		f.node.replace = always(200, `{"r_hash":"AAAA","r_preimage":"","state":"SETTLED","amt_paid_msat":"21000","settle_date":"1790000000"}`)
+	f.node.Set(func() {
+		f.node.Replace = always(200, `{"r_hash":"AAAA","r_preimage":"","state":"SETTLED","amt_paid_msat":"21000","settle_date":"1790000000"}`)
 	})
 	if status, err := f.Look(t.Context(), lightning.Sought{Hash: i.Hash}); !errors.Is(err, lightning.ErrFault) {
 		t.Errorf("another request: Look() = %+v, %v, want ErrFault", status, err)
@@ -157,13 +157,13 @@ func TestLook_refuses_a_settled_answer_that_contradicts_itself(t *testing.T) {
 
 func TestCancel_makes_a_request_unpayable(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, noon, invoiceMacaroon)
+	f := newFixture(t, noon, lightningtest.InvoiceMacaroon)
 	made, err := f.Make(t.Context(), ask)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Cancel(t.Context(), made.Hash); err != nil || f.node.wallet.Last().State != lightningtest.Cancelled {
-		t.Errorf("Cancel() = %v, state %s, want it cancelled", err, f.node.wallet.Last().State)
+	if err := f.Cancel(t.Context(), made.Hash); err != nil || f.node.Wallet.Last().State != lightningtest.Cancelled {
+		t.Errorf("Cancel() = %v, state %s, want it cancelled", err, f.node.Wallet.Last().State)
 	}
 	if err := f.Cancel(t.Context(), strings.Repeat("ab", 32)); !errors.Is(err, lightning.ErrUnknown) {
 		t.Errorf("Cancel() of an unknown request = %v, want ErrUnknown", err)
@@ -172,8 +172,8 @@ func TestCancel_makes_a_request_unpayable(t *testing.T) {
 
 func TestProvider_trusts_only_the_certificate_of_the_connection(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, noon, invoiceMacaroon)
-	base := "type=lnd-rest;server=https://example.com;macaroon=" + invoiceMacaroon
+	f := newFixture(t, noon, lightningtest.InvoiceMacaroon)
+	base := "type=lnd-rest;server=https://example.com;macaroon=" + lightningtest.InvoiceMacaroon
 	trusting := func(c *lightning.ProviderConfig) { c.TLS = f.server.TLS() }
 	for name, test := range map[string]struct {
 		text   string
@@ -184,8 +184,8 @@ func TestProvider_trusts_only_the_certificate_of_the_connection(t *testing.T) {
 		"another certificate":           {base + ";certthumbprint=" + strings.Repeat("ab", 32), trusting, lightning.ErrCertificate, "the certificate is not the stored one"},
 		"no certificate, system roots":  {base, nil, nil, "the certificate of the server is not trusted"},
 		"no certificate, trusted roots": {base, trusting, nil, ""},
-		"another host":                  {"type=lnd-rest;server=https://127.0.0.1;macaroon=" + invoiceMacaroon, trusting, nil, "no such host"},
-		"without https":                 {"type=lnd-rest;server=http://example.com:443;macaroon=" + invoiceMacaroon, trusting, nil, "no such host"},
+		"another host":                  {"type=lnd-rest;server=https://127.0.0.1;macaroon=" + lightningtest.InvoiceMacaroon, trusting, nil, "no such host"},
+		"without https":                 {"type=lnd-rest;server=http://example.com:443;macaroon=" + lightningtest.InvoiceMacaroon, trusting, nil, "no such host"},
 	} {
 		_, err := open(t, f.server, test.text, test.change).Access(t.Context())
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) || test.is != nil && !errors.Is(err, test.is) {
@@ -196,23 +196,23 @@ func TestProvider_trusts_only_the_certificate_of_the_connection(t *testing.T) {
 
 func TestRun_signals_settled_requests(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, noon, invoiceMacaroon)
+	f := newFixture(t, noon, lightningtest.InvoiceMacaroon)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- f.Run(ctx) }()
-	f.node.events <- `{"result":{"state":"OPEN"}}`
+	f.node.Events <- `{"result":{"state":"OPEN"}}`
 	<-f.Wake() // the stream is open
 	if !f.Subscribed() {
 		t.Error("Subscribed() = false, want true")
 	}
-	f.node.events <- `{"result":{"state":"ACCEPTED"}}`
-	f.node.events <- `{"result":{"state":"OPEN"}}`
+	f.node.Events <- `{"result":{"state":"ACCEPTED"}}`
+	f.node.Events <- `{"result":{"state":"OPEN"}}`
 	select {
 	case <-f.Wake():
 		t.Error("a held payment is signalled")
 	default:
 	}
-	f.node.events <- `{"result":{"state":"SETTLED","memo":"` + strings.Repeat("x", 200_000) + `"}}`
+	f.node.Events <- `{"result":{"state":"SETTLED","memo":"` + strings.Repeat("x", 200_000) + `"}}`
 	<-f.Wake()
 	cancel()
 	if err := <-done; err != nil || f.Subscribed() {
