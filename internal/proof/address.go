@@ -16,12 +16,15 @@ type Shown struct {
 	chainID string // see ERC-681
 	token   string
 	units   string // in smallest units, see ERC-681
+	// request is the payment request of BOLT 11 that a link offers beside its address, see BIP 321.
+	request string
 }
 
 var (
 	evmAddress      = regexp.MustCompile(`^0[xX][0-9A-Fa-f]{40}$`)
 	bech32Pattern   = regexp.MustCompile(`^[a-z]{2,8}1[02-9ac-hj-np-z]{8,100}$`)
-	addressPattern  = regexp.MustCompile(`^[0-9A-Za-z]{10,200}$`)
+	requestPattern  = regexp.MustCompile(`^ln[a-z]{2,5}(?:[0-9]+[munp]?)?1[02-9ac-hj-np-z]+$`)
+	addressPattern  = regexp.MustCompile(`^[0-9A-Za-z]{10,}$`)
 	unitsPattern    = regexp.MustCompile(`^[0-9]{1,78}$`)
 	coinsPattern    = regexp.MustCompile(`^[0-9]{1,30}(\.[0-9]{1,18})?$`)
 	ethereumPattern = regexp.MustCompile(`^(?:pay-)?(0x[0-9A-Fa-f]{40})(?:@([0-9]{1,19}))?(/transfer)?$`)
@@ -31,10 +34,13 @@ var (
 const maxShown = 4096
 
 // otherMethods are the parameters with which a link offers other payment methods. See BIP 321.
-var otherMethods = []string{"lightning", "lno", "bc", "tb", "sp", "pay"}
+var otherMethods = []string{"lno", "bc", "tb", "sp", "pay"}
 
-// ParseShown parses an address, or a payment link as in a QR code: BIP 321 and similar links, and
-// ERC-681.
+// lightning is the scheme of links to payment requests of BOLT 11, and the parameter of BIP 321 that has one.
+const lightning = "lightning"
+
+// ParseShown parses an address, or a payment link as in a QR code: BIP 321 and similar links,
+// payment requests of BOLT 11, and ERC-681.
 func ParseShown(text string) (Shown, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxShown {
@@ -70,6 +76,10 @@ func ParseShown(text string) (Shown, error) {
 			return Shown{}, fmt.Errorf("%q in the payment link is not an amount, or there is a second amount", value[0])
 		case name == "amount":
 			s.amount = value[0]
+		case name == lightning && s.request == "" && isRequest(value[0]):
+			s.request = value[0]
+		case name == lightning:
+			return Shown{}, fmt.Errorf("%q in the payment link is not a payment request, or there is a second one", value[0])
 		case slices.Contains(otherMethods, name):
 			return Shown{}, fmt.Errorf("payment link has a second payment method, %q, which no statement covers", name)
 		}
@@ -102,11 +112,24 @@ func parseEthereum(target string, values url.Values) (Shown, error) {
 
 // schemes are the schemes of payment links by which a currency can be identified. Other schemes
 // prove nothing, because forks of a coin share its addresses.
-var schemes = map[string]string{"bitcoin": "BTC", "litecoin": "LTC", "dogecoin": "DOGE", "bitcoincash": "BCH", "monero": "XMR"}
+var schemes = map[string]string{"bitcoin": "BTC", "litecoin": "LTC", "dogecoin": "DOGE", "bitcoincash": "BCH", "monero": "XMR", lightning: "BTC-LN"}
 
 // Find returns the payment methods that match the address or link that a wallet was shown. It
-// returns ErrAddress, with the difference, if none does.
+// returns ErrAddress, with the difference, if none does, or if one of two in a link does not.
 func (s Statement) Find(shown Shown) ([]Method, error) {
+	found, err := s.find(shown)
+	if err != nil || shown.request == "" {
+		return found, err
+	}
+	requested, err := s.find(Shown{scheme: lightning, address: shown.request, amount: shown.amount})
+	if err != nil {
+		return nil, err
+	}
+	return append(found, requested...), nil
+}
+
+// find is Find for the address of a link.
+func (s Statement) find(shown Shown) ([]Method, error) {
 	var found []Method
 	var faults []string
 	for _, m := range s.Methods {
@@ -155,13 +178,18 @@ func describeToken(token string) string {
 	return "the token " + token
 }
 
+// isRequest reports whether a text has the form of a payment request.
+func isRequest(text string) bool {
+	return requestPattern.MatchString(text) || text == strings.ToUpper(text) && requestPattern.MatchString(strings.ToLower(text))
+}
+
 // sameAddress reports whether two spellings are the same address: upper and lower case are equal in
-// addresses of Ethereum and bech32 (BIP 173), but not in others.
+// addresses of Ethereum, in bech32 (BIP 173) and in payment requests (BOLT 11), but not in others.
 func sameAddress(a, b string) bool {
 	if evmAddress.MatchString(a) && evmAddress.MatchString(b) {
 		return strings.EqualFold(a, b)
 	}
-	if upper := strings.ToUpper(b); upper == b && bech32Pattern.MatchString(strings.ToLower(b)) {
+	if upper := strings.ToUpper(b); upper == b && (bech32Pattern.MatchString(strings.ToLower(b)) || isRequest(b)) {
 		return a == strings.ToLower(b)
 	}
 	return a == b

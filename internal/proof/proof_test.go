@@ -333,7 +333,9 @@ func TestFind_matches_only_methods_of_the_statement(t *testing.T) {
 		"a_link_with_another_address":               {"bitcoin:" + other + "?amount=0.00065379", "", "not in the statement"},
 		"a_link_of_another_coin":                    {"litecoin:" + segwit, "", "is for litecoin"},
 		"a_link_of_a_coin_with_the_same_addresses":  {"bitcoinsv:" + segwit + "?amount=0.00065379", "", "is for bitcoinsv"},
-		"a_link_with_lightning":                     {"bitcoin:" + segwit + "?lightning=LNBC1", "", "second payment method"},
+		"a_link_with_an_offer":                      {"bitcoin:" + segwit + "?lno=LNO1QQ", "", "second payment method"},
+		"a_link_with_a_bad_request":                 {"bitcoin:" + segwit + "?lightning=LNBC1", "", "is not a payment request"},
+		"a_link_with_another_request":               {"bitcoin:" + segwit + "?lightning=LNBC1QQQ", "", "LNBC1QQQ is not in the statement"},
 		"a_link_with_two_amounts":                   {"bitcoin:" + segwit + "?amount=0.00065379&amount=1", "", "twice"},
 		"a_link_with_amount_and_AMOUNT":             {"bitcoin:" + segwit + "?amount=0.00065379&AMOUNT=1", "", "not an amount, or there is a second amount"},
 		"a_transfer_of_a_token":                     {"ethereum:" + usdc + "@8453/transfer?address=" + wrapped + "&uint256=61020000", "USDC-BASE", ""},
@@ -369,6 +371,40 @@ func TestFind_matches_only_methods_of_the_statement(t *testing.T) {
 				t.Errorf("error %v, want %q", err, test.fault)
 			}
 		})
+	}
+}
+
+func TestFind_matches_payment_requests_of_Lightning(t *testing.T) {
+	t.Parallel()
+	request := "lnbc653790n1" + strings.Repeat("qpzry9x8gf2tvdw0", 20)
+	s := statement()
+	s.Methods = append(s.Methods, proof.Method{Currency: "BTC-LN", Network: "lightning", Address: request, Amount: "0.00065379"})
+	text, err := proof.Sign(s, newKey(t, "TEST 1"))
+	if err != nil || !strings.Contains(text, "pay: 0.00065379 BTC-LN on lightning to "+request+"\n") {
+		t.Fatalf("statement %q, error %v", text, err)
+	}
+	for shown, want := range map[string]string{
+		request:                                       "BTC-LN",
+		"LIGHTNING:" + strings.ToUpper(request):       "BTC-LN",
+		"lightning:" + request + "q":                  "",
+		"bitcoin:" + request:                          "",
+		"bitcoin:" + segwit + "?lightning=" + request: "BTC BTC-LN",
+		"bitcoin:" + segwit + "?amount=0.00065379&lightning=" + strings.ToUpper(request): "BTC BTC-LN",
+		"bitcoin:" + segwit + "?amount=0.1&lightning=" + request:                         "",
+		"bitcoin:" + segwit + "?lightning=" + request + "q":                              "",
+	} {
+		parsed, err := proof.ParseShown(shown)
+		if err != nil {
+			t.Fatal(err)
+		}
+		methods, err := s.Find(parsed)
+		var found []string
+		for _, m := range methods {
+			found = append(found, m.Currency)
+		}
+		if got := strings.Join(found, " "); err == nil && got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: found %q, error %v, want %q", shown, got, err, want)
+		}
 	}
 }
 

@@ -95,7 +95,7 @@ var (
 		keyLine + `(ed25519:[A-Za-z0-9_-]{43})\n$`)
 	methodPattern = regexp.MustCompile(`^(` + number + `) ([A-Z0-9-]{1,64}) on ([a-z0-9-]{1,64})` +
 		`(?: \(chain ([1-9][0-9]{0,18})(?:, token (0x[0-9A-Fa-f]{40}))?, (0|[1-9][0-9]?) decimals\))?` +
-		` to ([!-~]{1,200})$`)
+		` to ([!-~]+)$`)
 )
 
 // parseBody parses the signed part. It returns ErrFormat for a text that body would not write exactly so.
