@@ -37,6 +37,7 @@ type service struct {
 	refusals    []error         // errors for the next creations
 	simulated   []api.SimulateRequest
 	requoted    []api.RequoteRequest
+	asked       []api.AskRequest
 	refunds     []api.RefundRequest
 	link        api.CheckoutLink      // answer of ReadCheckoutLink
 	linkReads   []api.CheckoutRequest // of ReadCheckoutLink
@@ -202,6 +203,11 @@ func (s *service) Theme(ctx context.Context, hash string) (theme.Theme, error) {
 		}
 	}
 	return theme.Theme{}, client.ErrNotFound
+}
+
+func (s *service) RequestPayment(_ context.Context, _ string, request api.AskRequest) error {
+	s.asked = append(s.asked, request)
+	return s.refusal
 }
 
 func (s *service) Requote(_ context.Context, _ string, request api.RequoteRequest) error {

@@ -144,6 +144,10 @@ func (s *stubService) Theme(context.Context, string) (theme.Theme, error) {
 	return theme.Theme{}, client.ErrUnsupported
 }
 
+func (s *stubService) RequestPayment(context.Context, string, api.AskRequest) error {
+	return client.ErrUnsupported
+}
+
 func (s *stubService) Requote(context.Context, string, api.RequoteRequest) error {
 	return client.ErrNotFound
 }

@@ -129,7 +129,7 @@ func (s *server) perform(ctx context.Context, inv *invoice.Invoice, m invoice.Me
 	if amount.IsZero() {
 		return errNothingToDo
 	}
-	script, amount, err := s.payee(inv, m, amount)
+	script, err := s.payee(inv, m)
 	if err != nil {
 		return err
 	}
@@ -137,16 +137,21 @@ func (s *server) perform(ctx context.Context, inv *invoice.Invoice, m invoice.Me
 	return err
 }
 
-// payee returns the script to which an amount is paid by a method. A payment request is paid as a whole.
-func (s *server) payee(inv *invoice.Invoice, m invoice.Method, amount money.Amount) (script string, whole money.Amount, err error) {
+// payee returns the script to which a method is paid. It is the payment hash of the valid payment request, or of the newest one if
+// none is valid, since a shopper may pay late.
+func (s *server) payee(inv *invoice.Invoice, m invoice.Method) (script string, err error) {
 	if !m.Asset.Requested() {
-		return m.Destination.Script, amount, nil
+		return m.Destination.Script, nil
 	}
-	r, ok := s.Invoices.Evaluation(inv).Request(m, s.Invoices.Now())
-	if !ok {
-		return "", amount, errNothingToDo
+	if r, ok := s.Invoices.Evaluation(inv).Request(m, s.Invoices.Now()); ok {
+		return r.Script, nil
 	}
-	return r.Script, r.Amount, nil
+	for _, r := range slices.Backward(inv.PaymentRequests()) {
+		if r.Asset == m.Asset.Code {
+			return r.Script, nil
+		}
+	}
+	return "", errNothingToDo
 }
 
 // confirm creates a block with the invoice's unconfirmed transactions, or an empty block if some of

@@ -46,9 +46,7 @@ func requestEnd(r api.Resource, m api.PaymentMethod, s pageContext) []views.Note
 	if m.AddressUntil == "" || m.AddressUntil >= r.ExpiredAt { // texts of one format are ordered as their times
 		return nil
 	}
-	note := views.Note{Until: views.Moment{Machine: m.AddressUntil, Text: s.TimeOfDay(m.AddressUntil, s.Now)}}
-	note.Text, note.After = s.Around("ask.until", "Time")
-	return []views.Note{note}
+	return []views.Note{{Text: s.Text("ask.until", "Time", s.TimeOfDay(m.AddressUntil, s.Now))}}
 }
 
 // ChangesIn returns the time until the page of an invoice changes without a new version of the invoice: until the quote or a payment

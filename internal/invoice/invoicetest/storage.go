@@ -350,8 +350,8 @@ func (s *Storage) Owner(script string) (invoice.Owner, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, inv := range s.invoices {
-		for _, m := range inv.Methods {
-			if m.Destination.Script == script {
+		for _, to := range inv.Destinations() {
+			if to.Script == script {
 				return invoice.Owner{InvoiceID: inv.ID, MerchantID: inv.MerchantID}, true
 			}
 		}

@@ -107,6 +107,9 @@ func (v *page) transfer(inv *invoice.Invoice, p invoice.Payment, explorers merch
 	if p.State == invoice.PaymentConfirmed && p.Block == nil {
 		t.State.Text = v.Text("desk.transfer.instant")
 	}
+	if m, known := inv.Method(p.Network, p.Asset); known && m.Asset.Requested() {
+		return v.requestedTransfer(inv, p, t)
+	}
 	for _, m := range inv.Methods {
 		if m.Asset.Network == p.Network && m.Destination.Script == p.Script {
 			t.Address = views.AddressGroups(m.Destination.Address)
@@ -126,6 +129,16 @@ func (v *page) transfer(inv *invoice.Invoice, p invoice.Payment, explorers merch
 	if p.Block != nil {
 		t.Facts = append(t.Facts, desk.Fact{Name: v.Text("desk.transfer.block"), Value: strconv.FormatInt(p.Block.Height, 10)})
 	}
+	return t
+}
+
+// requestedTransfer returns a payment over Lightning, which has its payment request and its payment hash. No explorer shows it, and
+// it has no block.
+func (v *page) requestedTransfer(inv *invoice.Invoice, p invoice.Payment, t desk.Transfer) desk.Transfer {
+	to, _ := inv.DestinationOf(p.Transfer)
+	t.Address, t.To = []views.Group{{Text: to.Address}}, v.Text("desk.transfer.request")
+	t.Tx = []views.Group{{Text: p.Tx}}
+	t.Facts = append(t.Facts, desk.Fact{Name: v.Text("desk.transfer.first"), Value: v.Clock(p.FirstSeen)}, desk.Fact{Name: v.Text("desk.transfer.hash"), Value: p.Tx})
 	return t
 }
 

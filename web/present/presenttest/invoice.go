@@ -2,6 +2,8 @@
 package presenttest
 
 import (
+	"strings"
+
 	"chequer/internal/api"
 )
 
@@ -30,6 +32,34 @@ func Invoice(id string) api.Resource {
 			},
 		},
 	}
+}
+
+// PaymentRequest is the payment request of a Lightning invoice: an example of BOLT 11.
+const PaymentRequest = "lnbc2500u1pvjluezsp5zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zygspp5qqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqypqdq5xysxxatsyp3k7enxv4jsxqzpu9qrsgquk0rl77nj30yxdy8j9vdx85fkpmdla2087ne0xh8nhedh8w27kyke0lp53ut353s06fv3qfegext0eh0ymjpf39tuven09sam30g4vgpfna3rh"
+
+// Lightning returns an unpaid invoice that can also be paid by a payment request, which the method of Bitcoin contains. It is
+// modified by change if that is not nil.
+func Lightning(change func(*api.Resource)) api.Resource {
+	r := Invoice("abc")
+	bitcoin := &r.PaymentMethods[0]
+	bitcoin.UnifiedURI = bitcoin.PaymentURI + "&lightning=" + PaymentRequest
+	bitcoin.UnifiedCode = bitcoin.PaymentCode + "&lightning=" + strings.ToUpper(PaymentRequest)
+	r.PaymentMethods = append(r.PaymentMethods, api.PaymentMethod{
+		CryptoCurrency: api.MethodLightning, Symbol: "BTC", Name: "Lightning", Network: "lightning", NetworkName: "Lightning", Watched: true,
+		Decimals: 8, Address: PaymentRequest, AddressUntil: r.ExpiredAt, ExpectedAmount: "0.00065379", DueAmount: "0.00065379", RateEUR: "86420",
+		PaymentURI: "lightning:" + PaymentRequest, PaymentCode: strings.ToUpper("lightning:" + PaymentRequest), Confirmations: 1,
+	})
+	if change != nil {
+		change(&r)
+	}
+	return r
+}
+
+// Unrequested changes an invoice that Lightning returned: it has no payment request, and one can be asked for.
+func Unrequested(r *api.Resource) {
+	r.PaymentMethods[0].UnifiedURI, r.PaymentMethods[0].UnifiedCode = "", ""
+	m := &r.PaymentMethods[2]
+	m.Address, m.AddressUntil, m.PaymentURI, m.PaymentCode, m.MayRequest = "", "", "", "", true
 }
 
 // Payment returns a payment of the invoice's whole price.
