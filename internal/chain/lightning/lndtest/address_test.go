@@ -15,7 +15,7 @@ import (
 func testAddress(t *testing.T, l lab) {
 	ask := func(t *testing.T, s *shop) (chain.Offer, error) {
 		t.Helper()
-		return s.Network.Ask(t.Context(), chain.Ask{Connection: walletID, Amount: amount, Until: time.Now().Add(15 * time.Minute)})
+		return s.Network.Ask(t.Context(), chain.Ask{Amount: amount, Until: time.Now().Add(15 * time.Minute)})
 	}
 	for name, test := range map[string]struct {
 		change func(t *testing.T, s *shop)

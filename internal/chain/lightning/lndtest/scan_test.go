@@ -44,7 +44,7 @@ func openShop(r rig, ahead time.Duration) *shop {
 	s := &shop{rig: r, Watch: chaintest.Watch{}, pending: map[string]chain.PendingRequest{}}
 	s.advance(ahead)
 	s.Network = lightning.NewNetwork(lightning.NetworkConfig{
-		ID: chain.LightningID(walletID), Wallet: walletID, Name: "test", Provider: r.Provider, Currency: "bcrt", Now: s.now,
+		ID: chain.LightningID(walletID), Name: "test", Provider: r.Provider, Currency: "bcrt", Now: s.now,
 	})
 	return s
 }
@@ -56,7 +56,7 @@ var amount = money.FromCents(21, money.BTC)
 func (s *shop) ask(t *testing.T) chain.PendingRequest {
 	t.Helper()
 	now := s.now()
-	offer, err := s.Network.Ask(t.Context(), chain.Ask{Connection: walletID, Amount: amount, Until: now.Add(2 * time.Hour), Memo: "Shoes"})
+	offer, err := s.Network.Ask(t.Context(), chain.Ask{Amount: amount, Until: now.Add(2 * time.Hour), Memo: "Shoes"})
 	if err != nil {
 		t.Fatal(err)
 	}
