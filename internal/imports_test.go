@@ -21,7 +21,7 @@ var floors = map[string]int{
 
 	"chequer/internal/money": 0, "chequer/internal/api": 0, "chequer/internal/signature": 0,
 	"chequer/internal/keys": 0, "chequer/internal/config": 0, "chequer/internal/seal": 0, "chequer/internal/caller": 0, "chequer/internal/build": 0, "chequer/internal/diskspace": 0, "chequer/internal/filelock": 0, "chequer/internal/requestlog": 0, "chequer/internal/clock": 0, "chequer/internal/token": 0, "chequer/internal/guard": 0, "chequer/internal/logonce": 0, "chequer/internal/download": 0,
-	"chequer/internal/openapi": 0, "chequer/internal/theme": 0, "chequer/internal/proof": 0, "chequer/internal/receipt": 0, "chequer/internal/locale": 0, "chequer/internal/manual": 0, "chequer/internal/zone": 0, "chequer/internal/chain/lightning/bolt11": 0,
+	"chequer/internal/openapi": 0, "chequer/internal/theme": 0, "chequer/internal/proof": 0, "chequer/internal/receipt": 0, "chequer/internal/locale": 0, "chequer/internal/manual": 0, "chequer/internal/zone": 0, "chequer/internal/chain/lightning/bolt11": 0, "chequer/internal/invoice/calllimit": 0,
 	"chequer/static": 0,
 
 	"chequer/internal/audit": 1, "chequer/internal/httpapi": 1, "chequer/internal/chain": 1, "chequer/internal/client": 1, "chequer/internal/console": 1, "chequer/internal/storage/engine": 1, "chequer/views": 1, "chequer/web/live": 1, "chequer/web/desk/changes": 1,
