@@ -105,9 +105,9 @@ func (inv *Invoice) DestinationOf(t Transfer) (chain.Destination, bool) {
 	return chain.Destination{}, false
 }
 
-// hasRequests reports whether a payment request of a method was made.
-func (inv *Invoice) hasRequests(m Method) bool {
-	return slices.ContainsFunc(inv.PaymentRequests(), func(r PaymentRequest) bool { return r.Asset == m.Asset.Code })
+// hasDestination reports whether the invoice can be paid on a network.
+func (inv *Invoice) hasDestination(network chain.ID) bool {
+	return slices.ContainsFunc(inv.Destinations(), func(s Script) bool { return s.Network == network })
 }
 
 // networkOf returns the network of a payment request.

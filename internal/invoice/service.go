@@ -344,12 +344,12 @@ func delayedAt(inv *Invoice, now time.Time) time.Time {
 
 // coverAll updates the coverage of each of the invoice's networks. A network without a scanner counts as
 // scanned now if Config.Unwatched is set or the method was not watched when it was created, and so does a network on
-// which the invoice has no payment request. Its unconfirmed transfers count as not watched since the creation of
+// which the invoice has no destination, because no payment request was made. Its unconfirmed transfers count as not watched since the creation of
 // the invoice.
 func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 	for _, m := range inv.Methods {
 		network := m.Asset.Network
-		if !s.isScanned(network) && (s.unwatched || !m.Watched) || m.Asset.Requested() && !inv.hasRequests(m) {
+		if !s.isScanned(network) && (s.unwatched || !m.Watched) || !inv.hasDestination(network) {
 			inv.Cover(network, s.now(), []Gap{{Until: s.now()}})
 			continue
 		}
