@@ -95,6 +95,7 @@ nightly: test ## Run the slow tests too, and build for other systems
 	E2E_NIGHTLY=on $(GO) test -count=1 -v -run 'Chaos|Lighthouse|WebKit' ./internal/e2e
 	E2E_NIGHTLY=on $(GO) test -timeout 60m -count=1 -v -run Soak ./internal/e2e
 	E2E_NIGHTLY=on $(GO) test -count=1 -run Geth ./internal/chain/ethereum/quorum
+	E2E_NIGHTLY=on $(GO) test -timeout 30m -count=1 ./internal/chain/lightning/lndtest
 	for target in money:FuzzParse keys:FuzzParse server:FuzzCreate server:FuzzAuth rates:FuzzKraken client/foreign:FuzzClient_returns_only_valid_values keys:FuzzParseDescriptor; do \
 		$(GO) test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime 60s ./internal/$${target%:*} || exit 1; done
 

@@ -57,6 +57,7 @@ var testOnly = map[string]bool{
 	"chequer/internal/chain/bitcoin/bitcointest":     true,
 	"chequer/internal/chain/ethereum/ethereumtest":   true,
 	"chequer/internal/chain/lightning/lightningtest": true,
+	"chequer/internal/chain/lightning/lndtest":       true,
 	"chequer/internal/storage/storagetest":           true,
 	"chequer/web/present/presenttest":                true,
 	"chequer/internal/e2e":                           true,

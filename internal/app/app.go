@@ -85,6 +85,10 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	if err != nil {
 		return err
 	}
+	a.close = append(a.close, func() error {
+		d.invoices.Close()
+		return nil
+	})
 	a.demoKey = d.demoKey
 	a.deskLink = core.DeskLink
 	handler, err := a.edges(c, o, d)

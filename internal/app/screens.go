@@ -9,6 +9,7 @@ import (
 
 	"chequer/internal/caller"
 	"chequer/internal/chain"
+	"chequer/internal/chain/lightning"
 	"chequer/internal/config"
 	"chequer/internal/demo"
 	"chequer/internal/keys"
@@ -47,6 +48,9 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config, curren
 		Wallets: wallets.Screens{
 			Wallets: d.Wallets, Storage: d.Storage,
 			Kind: d.kinds(c),
+			Examine: func(ctx context.Context, w merchant.Wallet) (lightning.Access, error) {
+				return networks.ExamineWallet(ctx, c, w, d.Now, o.Log)
+			},
 		},
 		Health: &health.Screens{
 			Networks: func(ctx context.Context, shopID string) ([]readiness.Network, error) {

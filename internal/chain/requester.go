@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 	"time"
 
 	"chequer/internal/money"
@@ -16,7 +17,13 @@ const SchemeLightning = "lightning"
 const CodeLightning = "BTC-LN"
 
 // LightningID returns the ID of the network of a connection, which is a wallet.
-func LightningID(wallet string) ID { return ID("lightning-" + wallet) }
+func LightningID(wallet string) ID { return ID(lightningPrefix + wallet) }
+
+// lightningPrefix begins the IDs of the networks of connections.
+const lightningPrefix = "lightning-"
+
+// IsLightning reports whether the network is that of a connection. See LightningID.
+func (id ID) IsLightning() bool { return strings.HasPrefix(string(id), lightningPrefix) }
 
 // Requested reports whether the destinations of an asset are payment requests, which a Requester asks for, and
 // which are not derived from a key.

@@ -1,9 +1,13 @@
 package e2e_test
 
 import (
+	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"chequer/internal/chain/lightning/lightningtest"
 )
 
 // The account key of the wallet "abandon … about" with its first address, and the key of another account.
@@ -63,6 +67,59 @@ func TestDesk_adds_a_wallet(t *testing.T) {
 	tab.send("#decide button")
 	tab.waitFor("[role=status]", "New invoices use this wallet.", nil)
 	tab.waitFor(".cards", "native SegWit", nil)
+	tab.discardMessages("status of 422 (Unprocessable Entity)")
+	tab.checkConsole()
+}
+
+// startNode starts lnd on this machine, and returns the text of a connection to it.
+func startNode(t *testing.T) string {
+	t.Helper()
+	node := lightningtest.NewLND(t, time.Now, lightningtest.InvoiceMacaroon)
+	server := httptest.NewTLSServer(node)
+	t.Cleanup(func() {
+		server.CloseClientConnections() // the program may still read notifications
+		server.Close()
+	})
+	return node.Connection(server)
+}
+
+// connectable are the settings of a server that calls wallets and nodes on this machine.
+var connectable = []string{"CHEQUER_BITCOIN_NODE=off", "CHEQUER_BITCOIN_NETWORK=regtest", "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8"}
+
+// connectedNode visits the wallets of a shop that is connected to a node.
+func connectedNode(b *tab, site *demoSite) {
+	b.t.Helper()
+	owner := newDeskClient(site.t, newFirstRunDesk(site.t, connectable...).link, "Maren")
+	b.signInAs(owner)
+	b.visit(owner.url + deskShop + "/wallets/lightning")
+	b.typeInto("#connection", startNode(site.t))
+	b.send("#decide .go")
+	b.waitFor("[role=status]", "It makes and finds payment requests, and cannot spend.", nil)
+	b.visit(owner.url + deskShop + "/wallets")
+}
+
+// TestDesk_connects_a_node follows an owner from the place Wallets to a connection and its test, without JavaScript.
+func TestDesk_connects_a_node(t *testing.T) {
+	t.Parallel()
+	desk := newFirstRunDesk(t, connectable...)
+	tab := openAlone(t, screen{width: 390, height: 844, noJS: true})
+	tab.signInAs(newDeskClient(t, desk.link, "Maren"))
+	tab.visit(desk.url + deskShop + "/wallets")
+	tab.send(`.list a[href$="/lightning"]`)
+	tab.waitFor("h1", "Connect a Lightning wallet or node", nil)
+	tab.typeInto("#connection", "hunter2")
+	tab.send("#decide .go")
+	tab.waitFor("#connection-error", "not a connection", nil)
+	tab.typeInto("#connection", startNode(t))
+	tab.send("#decide .go")
+	tab.waitFor("[role=status]", "It makes and finds payment requests, and cannot spend.", nil)
+	tab.waitFor(".cards", "lnd, 127.0.0.1:", nil)
+	tab.send(".cards form button")
+	tab.waitFor(".cards", "Test: ready, makes and finds requests, cannot spend", nil)
+	tab.send(".cards a.no")
+	tab.waitFor("h1", "Remove this wallet? Lightning", nil)
+	tab.send("#decide button")
+	tab.waitFor("[role=status]", "The wallet was removed.", nil)
 	tab.discardMessages("status of 422 (Unprocessable Entity)")
 	tab.checkConsole()
 }

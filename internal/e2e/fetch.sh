@@ -18,6 +18,7 @@
 #   axe-core    accessibility checks of the pages                                (internal/e2e)
 #   greenfield  the client of BTCPay Server's API, from npm                      (internal/e2e)
 #   lighthouse  checks of the pages by Chromium's makers; nightly only           (internal/e2e)
+#   lightning   nodes (lnd), a relay (khatru) and a wallet; nightly only         (internal/chain/lightning/lndtest)
 #   buildah     the container image; nightly only                                (internal/e2e/image.sh)
 #   pdftotext   the text of receipts, read by another program                    (internal/receipt, web)
 #   golangci    the linters of make lint: only "fetch.sh lint" installs it        (.golangci.yml)
@@ -193,6 +194,33 @@ geth() {
 	rm -rf "$build"
 }
 
+# lnd, a relay and the wallet service of NWC are built from a module and npm packages of their own, each verified by its
+# hash in go.sum or package-lock.json. The versions of their dependencies differ from those of this module. A nightly run
+# fails without them.
+lightning() {
+	local here bin=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/bin cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/lightning
+	here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/testdata/lightning
+	diff -rq --exclude node_modules "$here" "$cache" >/dev/null 2>&1 && [ -x "$bin/lnd" ] && [ -x "$bin/nostr-relay" ] && [ -d "$cache/node_modules" ] && return
+
+	echo "building for the nightly tests: lnd, a relay and a wallet of Nostr (takes minutes once)"
+	(
+		set -e
+		export GOFLAGS= GOWORK=off
+		rm -rf "$cache"
+		mkdir -p "$bin" "$cache"
+		cd "$here"
+		go build -ldflags "-s -w" -tags "invoicesrpc routerrpc" -o "$bin/lnd.new" github.com/lightningnetwork/lnd/cmd/lnd
+		go build -ldflags "-s -w" -o "$bin/nostr-relay.new" ./relay
+		mv "$bin/lnd.new" "$bin/lnd"
+		mv "$bin/nostr-relay.new" "$bin/nostr-relay"
+		cd "$cache"
+		cp "$here"/package*.json .
+		npm ci --silent --ignore-scripts --no-audit --no-fund
+		cp -r "$here"/. .
+	) >/dev/null 2>&1
+	[ $? -eq 0 ] || echo "could not be built, the nightly run will fail: lnd, a relay and a wallet of Nostr (need npm)"
+}
+
 if [ "${1:-}" = lint ]; then
 	golangci
 	exit 0
@@ -205,5 +233,6 @@ greenfield
 if [ "${1:-}" = nightly ]; then
 	geth
 	lighthouse
+	lightning
 fi
 exit 0

@@ -244,7 +244,7 @@ func pages() map[string]templ.Component {
 		}),
 		"wallets": desk.WalletsPage(desk.Wallets{
 			Frame:     f,
-			Cards:     []desk.Wallet{{ID: "wlt_1", Name: evil, Facts: []desk.Fact{{Name: "Key", Value: evil}}, Methods: evil, Off: []string{evil}, Warning: evil, Replace: back, Remove: back}},
+			Cards:     []desk.Wallet{{ID: "wlt_1", Name: evil, Facts: []desk.Fact{{Name: "Key", Value: evil}}, Methods: evil, Off: []string{evil}, Warning: evil, Tested: desk.Result{Shape: "bad", Text: evil}, Test: "/desk/m/wallets/wlt_1/test", Replace: back, Remove: back}},
 			Available: []views.Link{{Text: evil, URL: "/desk/m/wallets/add?asset=LTC"}}, Former: []desk.FormerWallet{{Key: evil, Text: evil, Received: evil}}, Note: evil,
 		}),
 		"new_wallet": desk.NewWalletPage(desk.NewWallet{

@@ -20,6 +20,8 @@ type Wallet struct {
 	Methods string   // codes of the payment methods that it makes available; empty if there is none
 	Off     []string // payment methods that it could make available and does not, each with the reason
 	Warning string
+	Tested  Result     // of a test of a connection that was just made; empty if there was none
+	Test    string     // address that tests a connection; empty for other wallets, or if the account may not
 	Replace views.Link // empty if the account may not
 	Remove  views.Link
 }

@@ -24,6 +24,7 @@ import (
 	"chequer/internal/audit"
 	"chequer/internal/casework"
 	"chequer/internal/chain"
+	"chequer/internal/chain/lightning"
 	"chequer/internal/clocktest"
 	"chequer/internal/guard"
 	"chequer/internal/keys"
@@ -66,6 +67,7 @@ type fixture struct {
 	findings     []health.Finding // of the next examination
 	examinations int              // number of examinations so far
 	examineError error
+	access       lightning.Access // of the next examination of a connection
 	demo         bool             // the server is a demo
 	received     *report.Received // of every shop; nil if the storage has it
 	backups      *stubBackups
@@ -150,7 +152,8 @@ func fixtureOn(t *testing.T, database, base string) *fixture {
 	f.testInvoices = newTestInvoices(f)
 	c.Invoices = f.testInvoices.Service
 	c.Wallets = wallets.Screens{
-		Wallets: merchant.NewWallets(merchant.WalletsConfig{Storage: f.storage, Encode: wire.WalletEvent, Now: f.clock.Now, Token: token.New}), Storage: walletStorage{f.storage, f},
+		Wallets: merchant.NewWallets(merchant.WalletsConfig{Storage: f.storage, Encode: wire.WalletEvent, Examine: f.examineConnection, Now: f.clock.Now, Token: token.New}), Storage: walletStorage{f.storage, f},
+		Examine: func(context.Context, merchant.Wallet) (lightning.Access, error) { return f.access, f.examineError },
 		Kind: func(kind keys.Kind) (wallets.Kind, error) {
 			return wallets.Kind{Network: keys.Main, Chains: []chain.ID{chain.ID(kind)}, Offered: []string{string(kind)}, Off: []string{"EURC-BASE: needs a node"}}, nil
 		},
@@ -168,6 +171,12 @@ func fixtureOn(t *testing.T, database, base string) *fixture {
 	c.Health.Unreadable = func(context.Context) ([]string, error) { return f.unreadable, nil }
 	f.config, f.desk = c, desk.New(c)
 	return f
+}
+
+// examineConnection examines the text of a connection like a wallet that allows f.access. Its name is its first word.
+func (f *fixture) examineConnection(_ context.Context, text string) (merchant.Connection, error) {
+	name, _, _ := strings.Cut(text, " ")
+	return merchant.Connection{Name: name, Text: text, Spending: f.access.Spending}, f.examineError
 }
 
 func (f *fixture) must(err error) {

@@ -152,6 +152,9 @@ func (v *page) network(n readiness.Network) desk.Finding {
 	default:
 		ago := v.Ago(v.Now().Add(-time.Duration(*n.ScannedAgo) * time.Second))
 		found.Text = v.Text("desk.health.scanned", "Height", format.Grouped(n.Tip), "Time", ago)
+		if n.Network.IsLightning() { // its only block has no meaning for people
+			found.Text = v.Text("desk.health.lookedup", "Time", ago)
+		}
 	}
 	if n.Peers > 0 {
 		found.Text += " · " + v.Words.Count("desk.health.peers", n.Peers)

@@ -61,10 +61,10 @@ func (v *Visit) showConfirm(status int, next string, isPost bool, problem error)
 	return v.Show(status, desk.StepUpPage(page))
 }
 
-// isSecret reports whether a field must not be in the page that confirms a sign-in: a passphrase, or a private key
-// that was pasted by mistake.
+// isSecret reports whether a field must not be in the page that confirms a sign-in: a passphrase, a connection to
+// Lightning, or a private key that was pasted by mistake.
 func isSecret(name, value string) bool {
-	return name == "passphrase" || name == "repeated" || keys.LooksPrivate(value)
+	return name == "passphrase" || name == "repeated" || name == "connection" || keys.LooksPrivate(value)
 }
 
 // pendingFields returns the fields of the action that waits for the confirmation, without secrets.

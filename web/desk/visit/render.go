@@ -134,6 +134,7 @@ var notices = map[string]string{
 	"cancelled":       "desk.notice.cancelled",
 	"wallet":          "desk.notice.wallet",
 	"wallet-removed":  "desk.notice.wallet.removed",
+	"connection":      "desk.notice.connection",
 	"examined":        "desk.notice.examined",
 	"theme":           "desk.notice.theme",
 	"requoted":        "desk.notice.requoted",

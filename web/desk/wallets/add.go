@@ -23,10 +23,15 @@ type entry struct {
 	addressError string
 }
 
+// hasKey reports whether the wallets of a kind are added by a key.
+func hasKey(kind keys.Kind) bool {
+	return slices.ContainsFunc(kinds, func(k walletKind) bool { return k.kind == kind })
+}
+
 // newWallet shows the form for a wallet. A demo, which accepts none, shows its wallets.
 func (v *page) newWallet() error {
 	e := entry{kind: keys.Kind(v.QueryParam("asset"))}
-	if v.kindName(e.kind) == "" {
+	if !hasKey(e.kind) {
 		return echo.ErrNotFound
 	}
 	isDemo, err := v.IsDemo(v.Request().Context())
@@ -70,7 +75,7 @@ type verifiedWallet struct {
 // returns ok = false.
 func (v *page) readWallet() (w verifiedWallet, ok bool, err error) {
 	w.entry = entry{kind: keys.Kind(v.FormValue("asset")), key: strings.TrimSpace(v.FormValue("key")), address: strings.TrimSpace(v.FormValue("address"))}
-	if v.kindName(w.kind) == "" {
+	if !hasKey(w.kind) {
 		return w, false, echo.ErrNotFound
 	}
 	isDemo, err := v.IsDemo(v.Request().Context())
@@ -232,6 +237,10 @@ func (v *page) askToRemove() error {
 	if err != nil {
 		return err
 	}
+	kept := v.Text("desk.wallets.kept")
+	if w.IsConnection() {
+		kept = v.Text("desk.connection.kept")
+	}
 	heading := v.Text("desk.wallets.remove.heading", "Name", v.kindName(kind))
 	f, err := v.Frame(heading, place)
 	if err != nil {
@@ -241,7 +250,7 @@ func (v *page) askToRemove() error {
 		Frame: f, Back: views.Link{Text: v.Text("desk.wallets"), URL: v.Below(place)}, Heading: heading,
 		Results: []desk.Result{
 			{Shape: "warn", Text: v.Text("desk.wallets.remove.methods", "Methods", strings.Join(k.Offered, ", "))},
-			{Shape: "ok", Text: v.Text("desk.wallets.kept")},
+			{Shape: "ok", Text: kept},
 			{Shape: "ok", Text: v.Text("desk.wallets.event")},
 		},
 		Action: v.Below(place + "/" + w.ID + "/remove"), Button: v.Text("desk.wallets.remove"),

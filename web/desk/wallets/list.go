@@ -18,11 +18,14 @@ import (
 // place is the path of the list.
 const place = "/wallets"
 
-// kinds are the kinds of wallets with the keys of their names, in the order of the list.
-var kinds = []struct {
+// walletKind is a kind of wallets with the key of its name.
+type walletKind struct {
 	kind keys.Kind
 	name string
-}{
+}
+
+// kinds are the kinds of wallets that are added by a key, in the order of the list.
+var kinds = []walletKind{
 	{keys.BTC, "desk.wallets.btc"},
 	{keys.LTC, "desk.wallets.ltc"},
 	{keys.ETH, "desk.wallets.eth"},
@@ -34,6 +37,9 @@ func (v *page) kindName(kind keys.Kind) string {
 		if k.kind == kind {
 			return v.Text(k.name)
 		}
+	}
+	if kind == connectionKind {
+		return v.Text("desk.connection.name")
 	}
 	return ""
 }
@@ -55,7 +61,10 @@ func (v *page) scriptName(key keys.Key) string {
 func (v *page) wallets() error { return v.showWallets(http.StatusOK) }
 
 // showWallets lists the wallets of the shop. In a demo it states why none can be added.
-func (v *page) showWallets(status int) error {
+func (v *page) showWallets(status int) error { return v.showTested(status, desk.Result{}) }
+
+// showTested is showWallets with the result of a test of the active connection.
+func (v *page) showTested(status int, tested desk.Result) error {
 	f, err := v.Frame(v.Text("desk.wallets"), place)
 	if err != nil {
 		return err
@@ -90,8 +99,11 @@ func (v *page) showWallets(status int) error {
 			list.Available = append(list.Available, views.Link{Text: v.Text(k.name), URL: v.addURL(k.kind)})
 		}
 	}
+	if err := v.addLightning(&list, all, sums, tested); err != nil {
+		return err
+	}
 	for _, w := range slices.Backward(all) {
-		if w.ArchivedAt.IsZero() || w.IsConnection() {
+		if w.ArchivedAt.IsZero() {
 			continue
 		}
 		former, err := v.former(w, sums)
@@ -164,12 +176,16 @@ func (v *page) card(w merchant.Wallet, sums report.Received) (desk.Wallet, error
 
 // former describes a wallet that was replaced or removed.
 func (v *page) former(w merchant.Wallet, sums report.Received) (desk.FormerWallet, error) {
-	key, err := keys.Load(w.Key)
-	if err != nil {
-		return desk.FormerWallet{}, err
+	name := w.Key // of the provider
+	if !w.IsConnection() {
+		key, err := keys.Load(w.Key)
+		if err != nil {
+			return desk.FormerWallet{}, err
+		}
+		name = shortKey(key)
 	}
 	return desk.FormerWallet{
-		Key: shortKey(key), Received: v.Text("desk.wallets.former.received", "Amounts", v.receivedBy(w, sums)), Text: v.Text("desk.wallets.former.text", "Name", v.kindName(keys.Kind(w.Asset)), "From", v.Clock(w.CreatedAt), "Until", v.Clock(w.ArchivedAt)),
+		Key: name, Received: v.Text("desk.wallets.former.received", "Amounts", v.receivedBy(w, sums)), Text: v.Text("desk.wallets.former.text", "Name", v.kindName(keys.Kind(w.Asset)), "From", v.Clock(w.CreatedAt), "Until", v.Clock(w.ArchivedAt)),
 	}, nil
 }
 

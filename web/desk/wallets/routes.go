@@ -7,6 +7,7 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/chain"
+	"chequer/internal/chain/lightning"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
 	"chequer/internal/report"
@@ -39,6 +40,9 @@ type Screens struct {
 	Storage Storage
 	// Kind describes the wallets of a kind.
 	Kind func(keys.Kind) (Kind, error)
+	// Examine lets the provider of a connection make and find a payment request, and returns what the connection allows. The
+	// error names the reason for people.
+	Examine func(ctx context.Context, w merchant.Wallet) (lightning.Access, error)
 }
 
 // page is a visit to one of the screens.
@@ -55,6 +59,9 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodGet, Path: "/desk/:shop/wallets/add", Needs: account.ManageWallets, Handle: on((*page).newWallet)},
 		{Method: http.MethodPost, Path: "/desk/:shop/wallets/add", Needs: account.ManageWallets, Handle: on((*page).checkWallet)},
 		{Method: http.MethodPost, Path: "/desk/:shop/wallets/confirm", Needs: account.ManageWallets, Handle: on((*page).addWallet)},
+		{Method: http.MethodGet, Path: "/desk/:shop/wallets/lightning", Needs: account.ManageWallets, Handle: on((*page).newConnection)},
+		{Method: http.MethodPost, Path: "/desk/:shop/wallets/lightning", Needs: account.ManageWallets, Handle: on((*page).addConnection), MaxBody: "32K"},
+		{Method: http.MethodPost, Path: "/desk/:shop/wallets/:wallet/test", Needs: account.ManageWallets, Handle: on((*page).testConnection)},
 		{Method: http.MethodGet, Path: "/desk/:shop/wallets/:wallet/remove", Needs: account.ManageWallets, Handle: on((*page).askToRemove)},
 		{Method: http.MethodPost, Path: "/desk/:shop/wallets/:wallet/remove", Needs: account.ManageWallets, Handle: on((*page).removeWallet)},
 	}

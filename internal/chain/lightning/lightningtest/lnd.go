@@ -57,9 +57,9 @@ func (n *LND) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/v1/state":
 		fmt.Fprintf(w, `{"state":%q}`, state)
 	case state == "LOCKED":
-		refuse(w, 500, 2, "wallet locked, unlock it to enable full RPC access")
+		RecordedLND("locked").Write(w)
 	case r.Header.Get("Grpc-Metadata-macaroon") != macaroon:
-		refuse(w, 500, 2, "verification failed: signature mismatch after caveat verification")
+		RecordedLND("another node").Write(w)
 	case r.Method == http.MethodPost && r.URL.Path == "/v1/invoices":
 		n.add(w, r)
 	case r.Method == http.MethodPost && r.URL.Path == "/v2/invoices/cancel":
@@ -116,12 +116,16 @@ func (n *LND) cancel(w http.ResponseWriter, r *http.Request) {
 		Hash []byte `json:"payment_hash"`
 	}
 	err := json.NewDecoder(r.Body).Decode(&content)
-	if _, ok := n.Wallet.Find(hex.EncodeToString(content.Hash)); err != nil || !ok {
-		refuse(w, 404, 5, "unable to locate invoice")
-		return
+	i, ok := n.Wallet.Find(hex.EncodeToString(content.Hash))
+	switch {
+	case err != nil || !ok:
+		RecordedLND("cancel unknown").Write(w)
+	case i.State == Settled:
+		RecordedLND("cancel settled").Write(w)
+	default:
+		n.Wallet.Cancel(i.Hash)
+		RecordedLND("cancel").Write(w)
 	}
-	n.Wallet.Cancel(hex.EncodeToString(content.Hash))
-	fmt.Fprint(w, "{}")
 }
 
 // states are lnd's names of the states of requests.
@@ -134,7 +138,7 @@ var states = map[State]string{
 func (n *LND) lookup(w http.ResponseWriter, hash string) {
 	i, ok := n.Wallet.Find(hash)
 	if !ok {
-		refuse(w, 404, 5, "unable to locate invoice")
+		RecordedLND("unknown").Write(w)
 		return
 	}
 	raw, _ := hex.DecodeString(i.Hash)

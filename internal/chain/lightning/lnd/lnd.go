@@ -207,8 +207,12 @@ func (p *Provider) do(ctx context.Context, method, path string, body []byte, ans
 	return p.explain(ctx, status, content)
 }
 
-// codeNotFound is the code of gRPC for something that does not exist.
-const codeNotFound = 5
+const (
+	// codeNotFound is the code of gRPC for something that does not exist.
+	codeNotFound = 5
+	// unknownInvoice is the message about an unknown request, which has another code if a cancellation fails.
+	unknownInvoice = "unable to locate invoice"
+)
 
 // explain returns the error of an error answer.
 func (p *Provider) explain(ctx context.Context, status int, content []byte) error {
@@ -220,10 +224,12 @@ func (p *Provider) explain(ctx context.Context, status int, content []byte) erro
 	text := lightning.Quote(refusal.Message)
 	switch {
 	case !isRefusal:
-	case refusal.Code == codeNotFound && strings.Contains(text, "invoice"):
+	case refusal.Code == codeNotFound && strings.Contains(text, "invoice"), strings.Contains(text, unknownInvoice):
 		return fmt.Errorf("%w: %s", lightning.ErrUnknown, text)
 	case strings.Contains(text, "permission denied"), strings.Contains(text, "verification failed"), strings.Contains(text, "macaroon"):
 		return fmt.Errorf("%w: the macaroon was revoked or is of another node", lightning.ErrRevoked)
+	case strings.HasPrefix(text, "unmarshal v"):
+		return fmt.Errorf("%w: the macaroon is not complete", lightning.ErrRevoked)
 	}
 	if err := p.checkState(ctx); err != nil {
 		return err

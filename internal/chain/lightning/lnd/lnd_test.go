@@ -53,7 +53,8 @@ func TestAccess_reads_the_operations_of_the_macaroon(t *testing.T) {
 	}{
 		"invoices only":      {[]string{"invoices:read", "invoices:write"}, "", nil},
 		"the readonly extra": {[]string{"info:read", "invoices:read", "invoices:write", "offchain:read", "onchain:read", "peers:read"}, "", nil},
-		"named calls":        {[]string{"uri:/lnrpc.Lightning/AddInvoice", "uri:/lnrpc.Lightning/LookupInvoice"}, "", nil},
+		"named calls":        {[]string{"uri:/lnrpc.Lightning/AddInvoice", "uri:/lnrpc.Lightning/LookupInvoice", "uri:/invoicesrpc.Invoices/CancelInvoice"}, "", nil},
+		"no cancellations":   {[]string{"uri:/lnrpc.Lightning/AddInvoice", "uri:/lnrpc.Lightning/LookupInvoice"}, "", lightning.ErrUnsupported},
 		"payments":           {[]string{"invoices:read", "invoices:write", "offchain:write"}, "offchain:write", nil},
 		"coins":              {[]string{"onchain:write", "invoices:read", "invoices:write"}, "onchain:write", nil},
 		"macaroons":          {[]string{"invoices:read", "invoices:write", "macaroon:generate"}, "macaroon:generate", nil},

@@ -47,7 +47,7 @@ func missing(operations []operation) string {
 		calls []string
 	}{
 		{operation{"invoices", "read"}, []string{"/lnrpc.Lightning/LookupInvoice"}},
-		{operation{"invoices", "write"}, []string{"/lnrpc.Lightning/AddInvoice"}},
+		{operation{"invoices", "write"}, []string{"/lnrpc.Lightning/AddInvoice", "/invoicesrpc.Invoices/CancelInvoice"}},
 	} {
 		if slices.Contains(operations, need.o) {
 			continue

@@ -152,7 +152,7 @@ func (r *relayServer) publish(e *event) (ok bool, text string) {
 	case verdict != "" && e.Kind == kindRequest:
 		return false, verdict
 	case len(matching) == 0 && e.Kind != kindInfo:
-		return false, "error: no one was listening"
+		return false, "mute: no one was listening for this" // as khatru 0.19
 	}
 	for _, c := range matching {
 		if c.wallet != nil {
@@ -161,7 +161,7 @@ func (r *relayServer) publish(e *event) (ok bool, text string) {
 			c.send("EVENT", subscription, e)
 		}
 	}
-	return true, ""
+	return true, fmt.Sprintf("broadcasted to %d listeners", len(matching))
 }
 
 // drop closes the connections of clients.

@@ -157,17 +157,26 @@ func (p *Provider) Look(ctx context.Context, sought lightning.Sought) (lightning
 		t = transaction{}
 		err = p.call(ctx, "lookup_invoice", map[string]any{"invoice": sought.Text}, &t)
 	}
+	var status lightning.Status
+	if err == nil {
+		status, err = t.status(sought.Hash)
+	}
 	if err != nil {
 		return lightning.Status{}, fmt.Errorf("look up request: %w", err)
 	}
+	return status, nil
+}
+
+// status returns the status of the request with a payment hash.
+func (t *transaction) status(hash string) (lightning.Status, error) {
 	if t.State != "settled" && (t.State != "" || t.SettledAt <= 0) {
 		return lightning.Status{}, nil
 	}
-	if t.Type == "outgoing" || !strings.EqualFold(t.PaymentHash, sought.Hash) {
-		return lightning.Status{}, fmt.Errorf("look up request: %w: another request, or an outgoing payment, is settled", lightning.ErrFault)
+	if t.Type == "outgoing" || !strings.EqualFold(t.PaymentHash, hash) {
+		return lightning.Status{}, fmt.Errorf("%w: another request, or an outgoing payment, is settled", lightning.ErrFault)
 	}
-	if err := lightning.CheckPreimage(t.Preimage, sought.Hash); err != nil {
-		return lightning.Status{}, fmt.Errorf("look up request: %w", err)
+	if err := lightning.CheckPreimage(t.Preimage, hash); err != nil {
+		return lightning.Status{}, err
 	}
 	status := lightning.Status{Settled: true}
 	if t.SettledAt > 0 {

@@ -327,7 +327,8 @@ func TestCall_names_the_fault_of_relays(t *testing.T) {
 		want   string
 	}{
 		"a wallet that is asleep": {func(f *fixture) { f.wallet.asleep = true }, lightning.ErrSilent, "the relay answers, the wallet does not: is it switched on?"},
-		"no wallet":               {func(f *fixture) { f.wallet.connect(false) }, nil, "the relay refuses the event: error: no one was listening"},
+		"no wallet":               {func(f *fixture) { f.wallet.connect(false) }, lightning.ErrSilent, "the relay answers, the wallet does not: is it switched on?"},
+		"no wallet, older relay":  {func(f *fixture) { f.wallet.relays[0].verdict = "error: no one was listening" }, lightning.ErrSilent, "is it switched on?"},
 		"a refused subscription":  {func(f *fixture) { f.wallet.relays[0].refusal = "auth-required: sign in" }, nil, "the relay refuses the subscription: auth-required: sign in"},
 		"a wrong clock": {func(f *fixture) {
 			f.wallet.relays[0].date = time.Now().Add(-time.Hour)

@@ -282,7 +282,8 @@ func (s *session) write(ctx context.Context, message []any) error {
 // maxClockLead is the difference of clocks from which it is named as the reason of a refusal.
 const maxClockLead = 30 * time.Second
 
-// publish sends an event and waits until the relay has accepted it.
+// publish sends an event and waits until the relay has accepted it. It returns lightning.ErrSilent if the relay has no
+// subscription that matches, with the prefix of NIP-01 for it or with the text of relays before that.
 func (s *session) publish(ctx context.Context, e *event) error {
 	accepted := make(chan verdict, 1)
 	s.mu.Lock()
@@ -301,6 +302,8 @@ func (s *session) publish(ctx context.Context, e *event) error {
 		switch {
 		case v.accepted || strings.HasPrefix(v.text, "duplicate:"):
 			return nil
+		case strings.HasPrefix(v.text, "mute:") || strings.Contains(v.text, "no one was listening"):
+			return lightning.ErrSilent
 		case s.clockLead.Abs() > maxClockLead:
 			return fmt.Errorf("the relay refuses the event: %s; this computer's clock is %d s off", v.text, int(s.clockLead.Abs().Seconds()))
 		}
