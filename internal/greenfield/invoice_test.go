@@ -72,9 +72,12 @@ func (f *fixture) confirm(txs ...string) {
 func (f *fixture) expire() {
 	f.t.Helper()
 	f.clock.Advance(20 * time.Minute)
-	f.watch()
-	if _, err := f.invoices.Expire(f.t.Context(), 100); err != nil {
-		f.t.Fatal(err)
+	for range 2 { // a payment request for the rest may be added meanwhile, which postpones the check
+		f.clock.Advance(time.Minute)
+		f.watch()
+		if _, err := f.invoices.Expire(f.t.Context(), 100); err != nil {
+			f.t.Fatal(err)
+		}
 	}
 }
 
@@ -157,7 +160,7 @@ func TestCreateInvoice_refuses_invalid_bodies(t *testing.T) {
 		`{"currency":"CHF","amount":"100"}`:      `[{"path":"currency","message":"The currency must be EUR or USD; the setting CHEQUER_FIAT adds CHF"}]`,
 		`{"amount":"100"}`:                       `[{"path":"currency","message":"The currency must be EUR or USD"}]`,
 		`{"currency":"EUR","amount":"5","checkout":{"redirectURL":"javascript:alert(1)"}}`:      `[{"path":"checkout.redirectURL","message":"The redirect URL must be an absolute https address with a host name, and without a user name"}]`,
-		`{"currency":"EUR","amount":"5","checkout":{"paymentMethods":["DOGE-CHAIN","BTC-LN"]}}`: `[{"path":"checkout.paymentMethods","message":"The payment methods are not offered by this server"}]`,
+		`{"currency":"EUR","amount":"5","checkout":{"paymentMethods":["DOGE-CHAIN","XMR-LN"]}}`: `[{"path":"checkout.paymentMethods","message":"The payment methods are not offered by this server"}]`,
 		`{"currency":"EUR","amount":"5","metadata":"` + strings.Repeat("x", 64<<10) + `"}`:      `[{"path":"metadata","message":"The metadata must have at most 65536 bytes"}]`,
 		`{"currency":"EUR","amount":"5","checkout":[]}`:                                         `[{"path":"checkout","message":"The value must not be a JSON array"}]`,
 	} {
@@ -432,13 +435,14 @@ func TestSpellings_of_payment_methods(t *testing.T) {
 	for spelling, want := range map[string]string{
 		"BTC": "BTC-CHAIN", "btc": "BTC-CHAIN", "BTC_CHAIN": "BTC-CHAIN", "BTC-OnChain": "BTC-CHAIN", "Ltc-Chain": "LTC-CHAIN", "EURC-BASE": "EURC-BASE",
 		"eurc_base": "EURC-BASE", "USDC": "USDC-ETHEREUM", "USDC-ETHEREUM": "USDC-ETHEREUM",
+		"BTC-LN": "BTC-LN", "btc_ln": "BTC-LN", "BTC-LightningNetwork": "BTC-LN", "BTC_LightningLike": "BTC-LN", "BTC-OffChain": "BTC-LN",
 	} {
 		got := f.create(`{"amount":"5","currency":"EUR","checkout":{"paymentMethods":["` + spelling + `"]}}`)
 		if diff := cmp.Diff([]string{want}, got.Checkout.PaymentMethods); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", spelling, diff)
 		}
 	}
-	for _, spelling := range []string{"BTC-LN", "BTC-LightningNetwork", "BTC-LightningLike", "BTC-OffChain", "", "BTC-"} {
+	for _, spelling := range []string{"LTC-LN", "LTC-LightningNetwork", "LightningNetwork", "", "BTC-"} {
 		a := f.send("POST", f.store("/invoices"), f.token, `{"amount":"5","currency":"EUR","checkout":{"paymentMethods":["`+spelling+`"]}}`)
 		if a.status != http.StatusUnprocessableEntity {
 			t.Errorf("%q: answer %d: %s", spelling, a.status, a.body)

@@ -33,7 +33,7 @@ func TestStores_list_settings_and_payment_methods(t *testing.T) {
 			"/stores":   "[" + store + "]",
 			f.store(""): store,
 			"//stores":  "[" + store + "]",
-			f.store("/payment-methods/LightningNetwork"): "[]",
+			f.store("/payment-methods/LightningNetwork"): `[{"enabled":true,"cryptoCode":"BTC","paymentMethod":"BTC-LightningNetwork"}]`,
 			"/nothing": `{"code":"not-found","message":"There is nothing at this address"}`,
 		} {
 			if got := f.send("GET", path, f.token, ""); got.body != want {

@@ -218,3 +218,29 @@ func TestLightning_settings_become_terms(t *testing.T) {
 	response := f.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: strings.Replace(minimalBody, "{", `{"order_id":"2",`, 1)})
 	checkRefused(t, response, http.StatusBadRequest, "invalid_amount")
 }
+
+func TestLightning_the_rest_after_a_part_is_requested(t *testing.T) {
+	t.Parallel()
+	f, l := newLightningFixture(t, nil)
+	f.config.Simnet = f.simnet
+	f.restart()
+	id := f.create(t, "all", strings.Replace(minimalBody, `"amount":1`, `"amount":10`, 1))
+	whole := methodOf(f.resource(t, id), "BTC-LN")
+	f.simulateAction(t, id, `{"action":"under","payment_method":"BTC"}`)
+	var r api.Resource
+	for r = f.resource(t, id); methodOf(r, "BTC-LN").Address == ""; r = f.resource(t, id) { // the request is made in the background
+		if err := t.Context().Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, bitcoin := methodOf(r, "BTC-LN"), methodOf(r, "BTC")
+	if m.Address == whole.Address || m.DueAmount == whole.DueAmount || m.DueAmount != bitcoin.DueAmount {
+		t.Errorf("the request %s is for %s, that for the whole price is %s", m.Address, m.DueAmount, whole.Address)
+	}
+	if bitcoin.UnifiedURI != "" {
+		t.Errorf("after a part was paid, the unified link is %q", bitcoin.UnifiedURI)
+	}
+	if l.made != 2 {
+		t.Errorf("%d requests were made, want 2", l.made)
+	}
+}

@@ -226,7 +226,7 @@ func pages() map[string]templ.Component {
 			Problem: evil, Decisions: []desk.DecisionLink{{Name: "Accept", Text: evil, URL: "/desk/m/payments/i/accept", Button: "Accept…", Default: true}},
 			Message: desk.Notice{Heading: evil, Text: evil}, Columns: []string{"Coins", "Value"}, Amounts: []desk.AmountRow{{Name: "Price", Values: []string{"", "€1.00"}, Sum: true}},
 			Timeline:   []desk.Step{{Text: evil, Detail: evil, Shape: "ok", Time: "2026-11-29T01:00:00Z", At: "01:00"}},
-			Transfers:  []desk.Transfer{{Amount: "1 BTC", State: desk.State{Text: "Seen", Shape: "wait"}, Tx: views.AddressGroups(evil), Address: views.AddressGroups("bc1qabcdefgh"), To: "Address", TxPage: views.Link{Text: evil, URL: "https://explorer.example/tx/1"}, AddressPage: views.Link{Text: evil, URL: "https://explorer.example/a/1"}, Note: evil, Facts: []desk.Fact{{Name: "Block", Value: "7"}}}},
+			Transfers:  []desk.Transfer{{Amount: "1 BTC", State: desk.State{Text: "Seen", Shape: "wait"}, Tx: views.AddressGroups(evil), TxName: "Transaction", Address: views.AddressGroups("bc1qabcdefgh"), To: "Address", TxPage: views.Link{Text: evil, URL: "https://explorer.example/tx/1"}, AddressPage: views.Link{Text: evil, URL: "https://explorer.example/a/1"}, Note: evil, Facts: []desk.Fact{{Name: "Block", Value: "7"}}}},
 			Facts:      []desk.Fact{{Name: "Description", Value: evil}},
 			Refunds:    []desk.RefundRow{refundRow()},
 			Snoozed:    desk.Snoozed{Text: evil, Undo: button},

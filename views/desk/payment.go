@@ -101,6 +101,7 @@ type Transfer struct {
 	Amount  string
 	State   State
 	Tx      []views.Group
+	TxName  string // label of Tx: "Transaction"
 	Address []views.Group
 	To      string // label of the address: "Address, index 212"
 	// TxPage and AddressPage are pages of explorers; empty if the merchant chose none.

@@ -103,7 +103,7 @@ func (v *page) coins(t invoice.Transfer) string {
 
 // transfer returns a payment of an invoice.
 func (v *page) transfer(inv *invoice.Invoice, p invoice.Payment, explorers merchant.Explorers) desk.Transfer {
-	t := desk.Transfer{Amount: v.coins(p.Transfer), State: v.paymentState(p.State), Tx: views.AddressGroups(p.Tx)}
+	t := desk.Transfer{Amount: v.coins(p.Transfer), State: v.paymentState(p.State), Tx: views.AddressGroups(p.Tx), TxName: v.Text("desk.transaction")}
 	if p.State == invoice.PaymentConfirmed && p.Block == nil {
 		t.State.Text = v.Text("desk.transfer.instant")
 	}
@@ -137,8 +137,8 @@ func (v *page) transfer(inv *invoice.Invoice, p invoice.Payment, explorers merch
 func (v *page) requestedTransfer(inv *invoice.Invoice, p invoice.Payment, t desk.Transfer) desk.Transfer {
 	to, _ := inv.DestinationOf(p.Transfer)
 	t.Address, t.To = []views.Group{{Text: to.Address}}, v.Text("desk.transfer.request")
-	t.Tx = []views.Group{{Text: p.Tx}}
-	t.Facts = append(t.Facts, desk.Fact{Name: v.Text("desk.transfer.first"), Value: v.Clock(p.FirstSeen)}, desk.Fact{Name: v.Text("desk.transfer.hash"), Value: p.Tx})
+	t.TxName = v.Text("desk.transfer.hash")
+	t.Facts = append(t.Facts, desk.Fact{Name: v.Text("desk.transfer.first"), Value: v.Clock(p.FirstSeen)})
 	return t
 }
 
