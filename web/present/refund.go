@@ -140,7 +140,8 @@ func receivedCurrencies(r api.Resource, s pageContext) []views.Currency {
 	}
 	var list []views.Currency
 	for _, t := range r.Payments {
-		isRefundable := t.State != "dust" && isOnNetwork(t)
+		// A payment request names no address for a refund: the shop refunds it by hand.
+		isRefundable := t.State != "dust" && isOnNetwork(t) && t.CryptoCurrency != api.MethodLightning
 		if isRefundable && !slices.ContainsFunc(list, func(c views.Currency) bool { return c.Code == t.CryptoCurrency }) {
 			list = append(list, views.Currency{Code: t.CryptoCurrency, Text: unit(r, s, t.CryptoCurrency)})
 		}
