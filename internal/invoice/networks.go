@@ -25,16 +25,18 @@ func (noConnections) Requester(chain.ID) (chain.Requester, bool) { return nil, f
 func (noConnections) Networks() []chain.ID                       { return nil }
 func (noConnections) Asset() chain.Asset                         { return chain.Asset{} }
 
-// network returns a network of invoices of any mode by its ID.
-func (s *Service) network(id chain.ID) (chain.Network, bool) {
+// networkAs returns the network with an ID, of invoices of any mode, that implements an interface.
+func networkAs[T any](s *Service, id chain.ID) (T, bool) {
 	for _, networks := range s.networks {
 		for _, n := range networks {
-			if n.ID() == id {
-				return n, true
+			if found, ok := n.(T); ok && n.ID() == id {
+				return found, true
 			}
 		}
 	}
-	return s.connections.Requester(id)
+	n, _ := s.connections.Requester(id)
+	found, ok := n.(T)
+	return found, ok
 }
 
 // networksFor returns the networks of a mode on which some wallets have destinations, among others.
@@ -74,18 +76,18 @@ func (s *Service) isLive(network chain.ID) bool {
 
 // Asset returns the asset of a network with the given code, whether or not an invoice offers it.
 func (s *Service) Asset(network chain.ID, code string) (chain.Asset, bool) {
-	n, ok := s.network(network)
-	if !ok {
-		return chain.Asset{}, false
+	all := slices.Concat(s.networks[Live], s.networks[Test])
+	if n, ok := s.connections.Requester(network); ok {
+		all = append(all, n)
 	}
-	return assetOf(n, code)
-}
-
-// assetOf returns the asset of a network with a code.
-func assetOf(n chain.Network, code string) (chain.Asset, bool) {
-	for _, a := range n.Assets() {
-		if a.Code == code {
-			return a, true
+	for _, n := range all {
+		if n.ID() != network {
+			continue
+		}
+		for _, a := range n.Assets() {
+			if a.Code == code {
+				return a, true
+			}
 		}
 	}
 	return chain.Asset{}, false
@@ -93,22 +95,16 @@ func assetOf(n chain.Network, code string) (chain.Asset, bool) {
 
 // BlockTime returns the usual time between two blocks of a network; 0 if it has none.
 func (s *Service) BlockTime(network chain.ID) time.Duration {
-	if n, ok := s.network(network); ok {
-		if timed, ok := n.(chain.Timed); ok {
-			return timed.BlockTime()
-		}
+	if n, ok := networkAs[chain.Timed](s, network); ok {
+		return n.BlockTime()
 	}
 	return 0
 }
 
 // SeesMempool reports whether the source of a network is a node, whose mempool shows every unconfirmed transaction.
 func (s *Service) SeesMempool(network chain.ID) bool {
-	if n, ok := s.network(network); ok {
-		if source, ok := n.(chain.Reporter); ok {
-			return source.Health().Mempool
-		}
-	}
-	return false
+	n, ok := networkAs[chain.Reporter](s, network)
+	return ok && n.Health().Mempool
 }
 
 // KnownAsset returns the asset of a network with a code. It may be a bridged token, which is never

@@ -312,8 +312,7 @@ func (a creationCalls) discard() {
 // ask lets the provider of a network make a payment request. The errors are those of the provider, and an error if an
 // invoice has the same request already.
 func (s *Service) ask(ctx context.Context, network chain.ID, asset string, ask chain.Ask) (PaymentRequest, error) {
-	n, _ := s.network(network)
-	requester, ok := n.(chain.Requester)
+	requester, ok := networkAs[chain.Requester](s, network)
 	if !ok {
 		return PaymentRequest{}, fmt.Errorf("%s has no connection now", network)
 	}
@@ -439,8 +438,7 @@ func (s *Service) awaitRequests(ctx context.Context, inv *Invoice) (*Invoice, er
 
 // cancel begins to make a payment request unpayable, once.
 func (s *Service) cancel(network chain.ID, hash string) {
-	n, _ := s.network(network)
-	requester, ok := n.(chain.Requester)
+	requester, ok := networkAs[chain.Requester](s, network)
 	if !ok || !s.calls.Cancel(hash, s.now()) {
 		return
 	}
