@@ -143,7 +143,10 @@ func TestReceived_adds_requests_to_their_connection(t *testing.T) {
 		c.Build = func(invoice.NextIndex) (*invoice.Invoice, error) {
 			inv := newInvoice("a", "shop", 0, 0)
 			inv.Mode = invoice.Live
-			inv.Methods = append(inv.Methods, invoice.Method{Asset: asset, Destination: chain.Destination{Address: "lnbc1", Script: "hash"}, Watched: true})
+			inv.Methods = append(inv.Methods, invoice.Method{Asset: asset, Watched: true})
+			inv.Quotes[0].Requests = []invoice.PaymentRequest{{
+				Asset: asset.Code, Destination: chain.Destination{Address: "lnbc1", Script: "hash"}, Amount: money.FromCents(2100, money.BTC), MadeAt: noon, Until: noon,
+			}}
 			return inv, nil
 		}
 		create(t, s, c)

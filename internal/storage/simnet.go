@@ -60,9 +60,8 @@ func (s *Storage) UpdateSimnet(ctx context.Context, above int64, change func(*si
 
 // updateSimnet is UpdateSimnet in a transaction. It locks the chain and the payment requests.
 func (s *Storage) updateSimnet(ctx context.Context, q querier, above int64, change func(*simnet.Chain) error) error {
-	var locked string
-	if err := q.QueryRowContext(ctx, "SELECT name FROM meta WHERE name = 'simnet'"+s.engine.ForUpdate).Scan(&locked); err != nil {
-		return fmt.Errorf("lock simnet: %w", err)
+	if err := s.lockSimnet(ctx, q); err != nil {
+		return err
 	}
 	before, err := readSimnet(ctx, q, above)
 	if err != nil {
@@ -77,6 +76,15 @@ func (s *Storage) updateSimnet(ctx context.Context, q querier, above int64, chan
 	}
 	if err := saveSimnet(ctx, q, before, simnetToRows(c)); err != nil {
 		return fmt.Errorf("write simnet: %w", err)
+	}
+	return nil
+}
+
+// lockSimnet locks the chain and the payment requests until the transaction ends.
+func (s *Storage) lockSimnet(ctx context.Context, q querier) error {
+	var locked string
+	if err := q.QueryRowContext(ctx, "SELECT name FROM meta WHERE name = 'simnet'"+s.engine.ForUpdate).Scan(&locked); err != nil {
+		return fmt.Errorf("lock simnet: %w", err)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (s *Storage) SimnetKey(ctx context.Context, fresh []byte) ([]byte, error) {
 }
 
 // AddSimnetRequest implements simnet.Storage. It deletes at most maxEndedRequests.
-func (s *Storage) AddSimnetRequest(ctx context.Context, r simnet.Request, endedBefore time.Time) error {
+func (s *Storage) AddSimnetRequest(ctx context.Context, r simnet.PaymentRequest, endedBefore time.Time) error {
 	err := s.write(ctx, func(ctx context.Context, q querier) error {
 		_, err := q.ExecContext(ctx, `
 			DELETE FROM simnet_requests WHERE hash IN (
@@ -60,34 +60,35 @@ func (s *Storage) AddSimnetRequest(ctx context.Context, r simnet.Request, endedB
 }
 
 // UpdateSimnetRequest implements simnet.Storage. Only the state of a request can change.
-func (s *Storage) UpdateSimnetRequest(ctx context.Context, hash string, above int64, change func(*simnet.Chain, *simnet.Request) error) error {
+func (s *Storage) UpdateSimnetRequest(ctx context.Context, hash string, above int64, change func(*simnet.Chain, *simnet.PaymentRequest) error) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
-		return s.updateSimnet(ctx, q, above, func(c *simnet.Chain) error {
-			r, err := readSimnetRequest(ctx, q, hash)
-			if err != nil {
-				return err
-			}
-			if err := change(c, &r); err != nil {
-				return err
-			}
-			if _, err := q.ExecContext(ctx, "UPDATE simnet_requests SET state = $2 WHERE hash = $1", hash, string(r.State)); err != nil {
-				return fmt.Errorf("write payment request of simnet: %w", err)
-			}
-			return nil
-		})
+		if err := s.lockSimnet(ctx, q); err != nil {
+			return err
+		}
+		r, err := readSimnetRequest(ctx, q, hash)
+		if err != nil {
+			return err
+		}
+		if err := s.updateSimnet(ctx, q, above, func(c *simnet.Chain) error { return change(c, &r) }); err != nil {
+			return err
+		}
+		if _, err := q.ExecContext(ctx, "UPDATE simnet_requests SET state = $2 WHERE hash = $1", hash, string(r.State)); err != nil {
+			return fmt.Errorf("write payment request of simnet: %w", err)
+		}
+		return nil
 	})
 }
 
-func readSimnetRequest(ctx context.Context, q querier, hash string) (simnet.Request, error) {
-	r := simnet.Request{Hash: hash}
+func readSimnetRequest(ctx context.Context, q querier, hash string) (simnet.PaymentRequest, error) {
+	r := simnet.PaymentRequest{Hash: hash}
 	var until int64
 	var state string
 	err := q.QueryRowContext(ctx, "SELECT satoshis, ends_at, state FROM simnet_requests WHERE hash = $1", hash).Scan(&r.Satoshis, &until, &state)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return simnet.Request{}, simnet.ErrUnknownRequest
+		return simnet.PaymentRequest{}, simnet.ErrUnknownRequest
 	case err != nil:
-		return simnet.Request{}, fmt.Errorf("read payment request of simnet: %w", err)
+		return simnet.PaymentRequest{}, fmt.Errorf("read payment request of simnet: %w", err)
 	}
 	r.Until, r.State = utc(until), simnet.RequestState(state)
 	return r, nil

@@ -15,8 +15,8 @@ import (
 )
 
 // simnetRequest returns an open request that ends some minutes after noon.
-func simnetRequest(hash string, minutes int) simnet.Request {
-	return simnet.Request{Hash: hash, Satoshis: 2_100, Until: noon.Add(time.Duration(minutes) * time.Minute), State: simnet.Open}
+func simnetRequest(hash string, minutes int) simnet.PaymentRequest {
+	return simnet.PaymentRequest{Hash: hash, Satoshis: 2_100, Until: noon.Add(time.Duration(minutes) * time.Minute), State: simnet.Open}
 }
 
 func TestSimnetRequest_changes_with_the_chain_in_one_transaction(t *testing.T) {
@@ -29,7 +29,7 @@ func TestSimnetRequest_changes_with_the_chain_in_one_transaction(t *testing.T) {
 			t.Error("a request is stored twice")
 		}
 		update := func(hash string, result error) error {
-			return s.UpdateSimnetRequest(t.Context(), hash, -1, func(c *simnet.Chain, r *simnet.Request) error {
+			return s.UpdateSimnetRequest(t.Context(), hash, -1, func(c *simnet.Chain, r *simnet.PaymentRequest) error {
 				if diff := cmp.Diff(*r, want); diff != "" {
 					t.Errorf("stored request (-got +want):\n%s", diff)
 				}

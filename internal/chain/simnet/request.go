@@ -17,8 +17,8 @@ import (
 	"chequer/internal/money"
 )
 
-// Request is a payment request of Lightning in storage.
-type Request struct {
+// PaymentRequest is a payment request of Lightning in storage.
+type PaymentRequest struct {
 	Hash     string // payment hash, in hexadecimal digits
 	Satoshis int64  // least amount of a payment
 	Until    time.Time
@@ -80,7 +80,7 @@ func (n *Network) ask(ctx context.Context, ask chain.Ask) (chain.Offer, error) {
 	if err != nil {
 		return chain.Offer{}, err
 	}
-	stored := Request{Hash: to.Script, Satoshis: r.MilliSatoshi / chain.MilliSatoshi, Until: r.Ends(), State: Open}
+	stored := PaymentRequest{Hash: to.Script, Satoshis: r.MilliSatoshi / chain.MilliSatoshi, Until: r.Ends(), State: Open}
 	if err := n.storage.AddSimnetRequest(ctx, stored, now.Add(-keepRequests)); err != nil {
 		return chain.Offer{}, err
 	}
@@ -133,7 +133,7 @@ func (n *Network) signingKey(ctx context.Context) (*btcec.PrivateKey, error) {
 
 // Cancel implements chain.Requester.
 func (n *Network) Cancel(ctx context.Context, hash string) error {
-	err := n.updateRequest(ctx, hash, func(_ *Chain, r *Request) error {
+	err := n.updateRequest(ctx, hash, func(_ *Chain, r *PaymentRequest) error {
 		if r.State == Open {
 			r.State = Cancelled
 		}
@@ -152,7 +152,7 @@ func (n *Network) settle(ctx context.Context, asset chain.Asset, request string,
 	if to, _, err := chain.ReadRequest(request); err == nil {
 		hash = to.Script
 	}
-	return hash, n.updateRequest(ctx, hash, func(c *Chain, r *Request) error {
+	return hash, n.updateRequest(ctx, hash, func(c *Chain, r *PaymentRequest) error {
 		now := n.now()
 		if err := r.check(amount, now); err != nil {
 			return err
@@ -165,7 +165,7 @@ func (n *Network) settle(ctx context.Context, asset chain.Asset, request string,
 }
 
 // check returns an error if a request cannot be paid with an amount.
-func (r *Request) check(amount money.Amount, now time.Time) error {
+func (r *PaymentRequest) check(amount money.Amount, now time.Time) error {
 	switch {
 	case r.State == Settled:
 		return fmt.Errorf("%w: it is already paid", ErrUnpayable)
@@ -181,9 +181,9 @@ func (r *Request) check(amount money.Amount, now time.Time) error {
 
 // updateRequest changes a request together with the newest part of the chain, and sends a wake-up. The error for an
 // unknown request is ErrUnknownRequest.
-func (n *Network) updateRequest(ctx context.Context, hash string, change func(*Chain, *Request) error) error {
+func (n *Network) updateRequest(ctx context.Context, hash string, change func(*Chain, *PaymentRequest) error) error {
 	return n.write(ctx, func(above int64) error {
-		return n.storage.UpdateSimnetRequest(ctx, hash, above, func(c *Chain, r *Request) error {
+		return n.storage.UpdateSimnetRequest(ctx, hash, above, func(c *Chain, r *PaymentRequest) error {
 			c.begin(n.now())
 			return change(c, r)
 		})

@@ -20,10 +20,10 @@ type Storage interface {
 	// SimnetKey returns the key that signs payment requests. If there is none, it stores fresh.
 	SimnetKey(ctx context.Context, fresh []byte) ([]byte, error)
 	// AddSimnetRequest stores a payment request. It deletes some of the requests that ended before a time.
-	AddSimnetRequest(ctx context.Context, r Request, endedBefore time.Time) error
+	AddSimnetRequest(ctx context.Context, r PaymentRequest, endedBefore time.Time) error
 	// UpdateSimnetRequest calls change on the payment request with a hash and on the part of the chain above a
 	// height, and writes both, as UpdateSimnet does. The error for an unknown request is ErrUnknownRequest.
-	UpdateSimnetRequest(ctx context.Context, hash string, above int64, change func(*Chain, *Request) error) error
+	UpdateSimnetRequest(ctx context.Context, hash string, above int64, change func(*Chain, *PaymentRequest) error) error
 }
 
 // Chain is the part of the chain above a height, with the mempool.
