@@ -66,7 +66,7 @@ type Resource struct {
 	// MayRequote reports whether the shopper can requote now.
 	MayRequote bool `json:"may_requote"`
 	// Proof is the signed statement of the newest quote and its addresses; empty in
-	// lists, and once the invoice is declined.
+	// lists, once the invoice is declined, and while it has no address.
 	Proof string `json:"proof"`
 }
 

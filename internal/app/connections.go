@@ -28,6 +28,7 @@ type connectionStorage interface {
 type connections struct {
 	storage connectionStorage
 	open    func(w merchant.Wallet) (networks.Network, error)
+	now     func() time.Time
 	log     *slog.Logger
 
 	mu  sync.RWMutex
@@ -47,7 +48,7 @@ func (c connection) isOpen() bool { return c.network.Network != nil }
 
 // newConnections returns connections without a network.
 func newConnections(c config.Config, s connectionStorage, now func() time.Time, log *slog.Logger) *connections {
-	return &connections{storage: s, log: log, all: map[chain.ID]connection{}, open: func(w merchant.Wallet) (networks.Network, error) {
+	return &connections{storage: s, now: now, log: log, all: map[chain.ID]connection{}, open: func(w merchant.Wallet) (networks.Network, error) {
 		parsed, err := lightning.ParseConnection(w.Secret)
 		if err != nil {
 			return networks.Network{}, err
@@ -95,6 +96,15 @@ func (c *connections) owner(id chain.ID) string {
 	return c.all[id].merchantID
 }
 
+// maxFormerAge is the age from which a former connection is dropped although its provider never answered: its last request has
+// ended, and is no longer looked up. See invoice.PaymentRequest.LookUpUntil.
+const maxFormerAge = 31 * 24 * time.Hour
+
+// isOver reports whether nothing is looked up at a former connection any more.
+func (c *connections) isOver(w merchant.Wallet) bool {
+	return !w.ArchivedAt.IsZero() && c.now().Sub(w.ArchivedAt) > maxFormerAge
+}
+
 // update reads the connections in storage. It makes networks for new ones, and drops those that are not in storage any
 // more. A connection that cannot be read is logged and left out.
 func (c *connections) update(ctx context.Context) error {
@@ -109,6 +119,9 @@ func (c *connections) update(ctx context.Context) error {
 	defer c.mu.Unlock()
 	all := make(map[chain.ID]connection, len(stored))
 	for _, w := range stored {
+		if c.isOver(w) {
+			continue
+		}
 		id := chain.LightningID(w.ID)
 		found, known := c.all[id]
 		if !known {

@@ -97,6 +97,14 @@ func TestConnections_are_those_in_storage(t *testing.T) {
 	stored.set(fmt.Errorf("wallet wlt_2: %w", merchant.ErrTampered), one)
 	update()
 	expect("a row that was tampered with", "lightning-wlt_1")
+	two.ArchivedAt = time.Now().Add(-30 * 24 * time.Hour)
+	stored.set(nil, one, two)
+	update()
+	expect("a former connection whose requests may still be paid", "lightning-wlt_1", "lightning-wlt_2")
+	two.ArchivedAt = two.ArchivedAt.Add(-24 * time.Hour)
+	stored.set(nil, one, two)
+	update()
+	expect("a former connection whose requests have ended", "lightning-wlt_1")
 	if same, _ := c.Requester("lightning-wlt_1"); same != first {
 		t.Error("a connection that did not change has another network")
 	}

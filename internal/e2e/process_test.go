@@ -52,8 +52,14 @@ type process struct {
 // run runs a command of the program and returns its output.
 func (p *process) run(args ...string) []byte {
 	p.t.Helper()
+	return p.runWith("", args...)
+}
+
+// runWith is run with a standard input.
+func (p *process) runWith(input string, args ...string) []byte {
+	p.t.Helper()
 	c := exec.CommandContext(p.t.Context(), binary(p.t), args...)
-	c.Env = p.environ
+	c.Env, c.Stdin = p.environ, strings.NewReader(input)
 	var errs bytes.Buffer
 	c.Stderr = &errs
 	output, err := c.Output()

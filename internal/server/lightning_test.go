@@ -190,6 +190,17 @@ func TestLightning_a_method_without_a_request_is_no_address(t *testing.T) {
 	checkRefused(t, f.ask(id, "all", "{}"), http.StatusConflict, "wrong_state")
 }
 
+// An invoice that is paid by Lightning only has nothing to sign before its request is made.
+func TestLightning_an_invoice_without_any_address_has_no_proof(t *testing.T) {
+	t.Parallel()
+	f, l := newLightningFixture(t, nil)
+	l.err = errors.New("the node is away")
+	id := f.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR","payment_methods":["BTC-LN"]}`)
+	if r := f.resource(t, id); r.Proof != "" || len(r.PaymentMethods) != 1 || r.Status != "created" {
+		t.Errorf("%s, proof %q, methods %+v", r.Status, r.Proof, r.PaymentMethods)
+	}
+}
+
 func TestLightning_simulation_pays_the_newest_request(t *testing.T) {
 	t.Parallel()
 	f, l := newLightningFixture(t, nil)

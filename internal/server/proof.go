@@ -21,7 +21,8 @@ type Proofs interface {
 }
 
 // prove returns the signed statement about the newest quote of an invoice. It returns "" for a declined
-// invoice, because nothing must be sent to its addresses.
+// invoice, because nothing must be sent to its addresses, and while it has none, because no payment request
+// is valid.
 func (s *server) prove(ctx context.Context, r api.Resource) (string, error) {
 	if r.Status == api.StatusDeclined || len(r.PaymentMethods) == 0 {
 		return "", nil
@@ -29,6 +30,9 @@ func (s *server) prove(ctx context.Context, r api.Resource) (string, error) {
 	statement, err := wire.Statement(r, s.BaseURL)
 	if err != nil {
 		return "", err
+	}
+	if len(statement.Methods) == 0 {
+		return "", nil
 	}
 	text, err := s.Proofs.Sign(ctx, statement)
 	if err != nil {

@@ -37,8 +37,12 @@ type Invoice struct {
 	SettledAt time.Time
 }
 
-// Wallet makes payment requests of the network regtest. Tests decide which ones are paid.
+// Wallet makes payment requests. Tests decide which ones are paid.
 type Wallet struct {
+	// Network is the prefix of the currency of the requests after "ln"; "bcrt" in a new Wallet. It is set before the first
+	// request.
+	Network string
+
 	key *btcec.PrivateKey
 	now func() time.Time
 
@@ -54,14 +58,14 @@ func NewWallet(t testing.TB, now func() time.Time) *Wallet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Wallet{key: key, now: now, invoices: map[string]*Invoice{}}
+	return &Wallet{Network: "bcrt", key: key, now: now, invoices: map[string]*Invoice{}}
 }
 
 // Make makes a payment request. The hash of a description takes its place if it is not nil.
 func (w *Wallet) Make(milliSatoshi int64, memo string, descriptionHash []byte, expiry time.Duration) Invoice {
 	preimage := make([]byte, 32)
 	r := bolt11.Request{
-		Network: "bcrt", MilliSatoshi: milliSatoshi, Time: w.now().UTC().Truncate(time.Second), Expiry: expiry.Truncate(time.Second),
+		Network: w.Network, MilliSatoshi: milliSatoshi, Time: w.now().UTC().Truncate(time.Second), Expiry: expiry.Truncate(time.Second),
 		Description: memo, DescriptionHash: descriptionHash, FinalCLTV: 80, Features: []int{8, 14, 17},
 	}
 	_, _ = rand.Read(preimage)
