@@ -96,9 +96,9 @@ func (c *connections) owner(id chain.ID) string {
 	return c.all[id].merchantID
 }
 
-// maxFormerAge is the age from which a former connection is dropped although its provider never answered: its last request has
-// ended, and is no longer looked up. See invoice.PaymentRequest.LookUpUntil.
-const maxFormerAge = 31 * 24 * time.Hour
+// maxFormerAge is the age from which a former connection is dropped although its provider never answered. An invoice may get its
+// last request for invoice.WatchPeriod, and a request is looked up for a month.
+const maxFormerAge = invoice.WatchPeriod + 32*24*time.Hour
 
 // isOver reports whether nothing is looked up at a former connection any more.
 func (c *connections) isOver(w merchant.Wallet) bool {

@@ -73,7 +73,7 @@ func (u *unwatched) add(methods []invoice.Method) {
 	}
 	counted := map[key]bool{}
 	for _, m := range methods {
-		if !m.Watched {
+		if !m.Watched || m.Asset.Requested() { // connections follow storage, and no setting switches them off
 			continue
 		}
 		k := key{network: m.Asset.Network}

@@ -41,6 +41,7 @@ func TestUnwatched_counts_open_invoices_by_network_and_asset(t *testing.T) {
 			{method("off", "EURC", false, true)},
 		}, []string{"off (2 open invoices)"}},
 		{"an asset that was not watched at creation", [][]invoice.Method{{method("off", "EURC", false, false)}}, nil},
+		{"a request at a connection that was removed", [][]invoice.Method{{{Asset: chain.LightningAsset(chain.LightningID("wlt_1")), Watched: true}}}, nil},
 		{"a coin whose balances are not read", [][]invoice.Method{{method(network, "ETH", true, true)}}, []string{network + " in its native coin (1 open invoice)"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -61,8 +61,8 @@ func TestKilled_while_a_payment_over_Lightning_settles(t *testing.T) {
 	}
 }
 
-// Chromium shows one code for Bitcoin and Lightning, which a real node pays by Lightning. The open page says so without being
-// loaded again.
+// Chromium shows one code for Bitcoin and Lightning, which a real node pays by Lightning. The open page shows the payment without
+// being loaded again.
 func TestLightning_real_nodes_pay_the_code_of_the_page(t *testing.T) {
 	pair := lndtest.Start(t)
 	bitcoin := coins[1]

@@ -90,6 +90,10 @@ func (s *Service) Asset(network chain.ID, code string) (chain.Asset, bool) {
 			}
 		}
 	}
+	if a := s.connections.Asset(); network.IsLightning() && a.Code == code { // of a former connection
+		a.Network = network
+		return a, true
+	}
 	return chain.Asset{}, false
 }
 

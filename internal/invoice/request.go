@@ -186,7 +186,7 @@ func (inv *Invoice) isAmountDue(r PaymentRequest, m Method, l ledger) bool {
 }
 
 // superseded returns the payment requests that could still be paid at a time on the real clock and must not be, because
-// another amount is due than they ask for, or because there is a newer one.
+// another amount is due than they ask for, because there is a newer one, or because the invoice is declined.
 func (inv *Invoice) superseded(l ledger, now time.Time) []PaymentRequest {
 	var found []PaymentRequest
 	for _, r := range inv.PaymentRequests() {
@@ -194,7 +194,8 @@ func (inv *Invoice) superseded(l ledger, now time.Time) []PaymentRequest {
 		if !ok || !now.Before(r.Until) || inv.isSettled(r) {
 			continue
 		}
-		if newest, ok := inv.newestRequest(m); !ok || newest.Script != r.Script || !inv.isAmountDue(r, m, l) {
+		newest, ok := inv.newestRequest(m)
+		if !ok || newest.Script != r.Script || inv.State.Status == Declined || !inv.isAmountDue(r, m, l) {
 			found = append(found, r)
 		}
 	}
@@ -287,7 +288,10 @@ func (a creationCalls) attachLate(invoiceID string) {
 			if c.err != nil {
 				return
 			}
-			if _, err := a.service.attach(ctx, invoiceID, 1, c.request); err != nil {
+			_, err := a.service.attach(ctx, invoiceID, 1, c.request)
+			if errors.Is(err, errNotNeeded) {
+				a.service.cancel(c.network, c.request.Script)
+			} else if err != nil {
 				a.service.log.Warn("payment request not added", "invoice", invoiceID, "network", c.network, "error", err)
 			}
 		})
@@ -341,11 +345,20 @@ func (s *Service) ask(ctx context.Context, network chain.ID, asset string, ask c
 // errRepeated means that a provider made the same request again, whose payment would credit two invoices.
 var errRepeated = errors.New("the provider repeated a payment request of another invoice")
 
-// attach adds a payment request that was made under a quote to an invoice.
+// errNotNeeded means that an invoice has another valid payment request of the same method.
+var errNotNeeded = errors.New("the invoice has a payment request already")
+
+// attach adds a payment request that was made under a quote to an invoice. It returns errNotNeeded if the shopper sees another
+// one, which may be on its way to a wallet.
 func (s *Service) attach(ctx context.Context, id string, quote int, r PaymentRequest) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
 		if len(inv.PaymentRequests()) >= calllimit.MaxRequests {
 			return ErrTooManyRequests
+		}
+		if m, ok := inv.methodOf(r.Asset); ok {
+			if _, valid := inv.validRequest(m, inv.ledger(), s.now()); valid {
+				return errNotNeeded
+			}
 		}
 		q := &inv.Quotes[quote-1]
 		q.Requests = append(q.Requests[:len(q.Requests):len(q.Requests)], r)
@@ -388,7 +401,12 @@ func (s *Service) renew(ctx context.Context, inv *Invoice, m Method, amount mone
 		s.log.Warn("no payment request", "invoice", inv.ID, "network", m.Asset.Network, "error", err)
 		return nil, fmt.Errorf("%w: %w", ErrNoRequest, err)
 	}
-	return s.attach(ctx, inv.ID, quote.Number, r)
+	changed, err := s.attach(ctx, inv.ID, quote.Number, r)
+	if errors.Is(err, errNotNeeded) { // a late one was added meanwhile
+		s.cancel(m.Asset.Network, r.Script)
+		return s.storage.Invoice(ctx, inv.ID)
+	}
+	return changed, err
 }
 
 // reviewRequests begins to cancel the payment requests of a changed invoice that must not be paid any more, and to

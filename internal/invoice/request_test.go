@@ -91,6 +91,47 @@ func TestRequest_that_is_late_is_added_to_the_invoice(t *testing.T) {
 	})
 }
 
+func TestRequest_that_is_late_gives_way_to_one_that_the_shopper_sees(t *testing.T) {
+	inLightning(t, func(t *testing.T, s *lightningShop) {
+		w := s.walletsByID["w1"]
+		block := make(chan struct{})
+		w.set(func() { w.block = block })
+		inv := s.createLive("8.00", "w1")
+		w.set(func() { w.block = nil })
+		inv, err := s.service.RequestPayment(t.Context(), inv.ID, chain.CodeLightning)
+		s.must(err)
+		seen := s.mustShow(inv, 10_000)
+		close(block)
+		s.eventually("the late request is cancelled", func() bool { return len(w.cancelled()) == 1 })
+		if inv = s.reload(inv); len(inv.PaymentRequests()) != 1 || s.mustShow(inv, 10_000).Script != seen.Script || w.cancelled()[0] == seen.Script {
+			t.Errorf("requests %+v, cancelled %v, want the one that the shopper saw", inv.PaymentRequests(), w.cancelled())
+		}
+	})
+}
+
+func TestRequest_of_a_declined_invoice_is_cancelled(t *testing.T) {
+	inLightning(t, func(t *testing.T, s *lightningShop) {
+		inv := s.createLive("8.00", "w1")
+		r := s.mustShow(inv, 10_000)
+		inv, err := s.service.Cancel(t.Context(), inv.ID, 0)
+		s.must(err)
+		s.wantNone(inv)
+		s.eventually("the request is cancelled", func() bool { return slices.Equal(s.walletsByID["w1"].cancelled(), []string{r.Script}) })
+	})
+}
+
+func TestAsset_knows_the_network_of_a_former_connection(t *testing.T) {
+	inLightning(t, func(t *testing.T, s *lightningShop) {
+		network := chain.LightningID("gone")
+		if a, ok := s.service.Asset(network, chain.CodeLightning); !ok || a.Network != network || a.Symbol != "BTC" {
+			t.Errorf("asset %+v %t, want bitcoin on %s", a, ok, network)
+		}
+		if a, ok := s.service.Asset(network, "ETH"); ok {
+			t.Errorf("asset %+v, want none", a)
+		}
+	})
+}
+
 func TestRequest_is_made_on_demand_when_the_provider_failed(t *testing.T) {
 	inLightning(t, func(t *testing.T, s *lightningShop) {
 		w := s.walletsByID["w1"]

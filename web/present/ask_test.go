@@ -114,7 +114,7 @@ func TestChangesIn_is_the_end_of_the_price_or_of_a_request(t *testing.T) {
 	}
 	for text, want := range map[string]time.Duration{
 		"": 872 * time.Second, "2026-11-27T12:05:00.000Z": 5*time.Minute + time.Millisecond,
-		"2026-11-27T13:00:00.000Z": 872 * time.Second, "2026-11-27T11:00:00.000Z": time.Millisecond,
+		"2026-11-27T13:00:00.000Z": 872 * time.Second, "2026-11-27T11:00:00.000Z": time.Second,
 	} {
 		if got := present.ChangesIn(until(text), noon); got != want {
 			t.Errorf("a request until %q: %v, want %v", text, got, want)

@@ -71,7 +71,8 @@ func ChangesIn(snapshot client.Snapshot, now time.Time) time.Duration {
 		if err != nil {
 			continue
 		}
-		if left := max(until.Sub(now), 0) + time.Millisecond; left < wait { // AddressUntil has whole milliseconds
+		// AddressUntil has whole milliseconds. The clock of a service at another address may be behind.
+		if left := max(until.Sub(now)+time.Millisecond, time.Second); left < wait {
 			wait = left
 		}
 	}

@@ -12,6 +12,8 @@ var (
 	ErrUnknown = errors.New("the provider does not know the payment request")
 	// ErrFault means that an answer of the provider contradicts itself. No part of the answer is used.
 	ErrFault = errors.New("the provider contradicts itself")
+	// ErrAnswered means that the provider answers a call with an error, which says nothing about other calls.
+	ErrAnswered = errors.New("the provider answers")
 	// ErrRevoked means that the provider refuses the connection.
 	ErrRevoked = errors.New("the provider refuses the connection")
 	// ErrUnsupported means that the provider does not offer a call that is needed.

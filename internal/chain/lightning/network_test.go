@@ -437,6 +437,24 @@ func TestScan_limits_the_lookups(t *testing.T) {
 	})
 }
 
+func TestScan_does_not_wait_for_a_request_that_the_provider_forgot(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.add("aa", 10*time.Minute)
+		f.provider.set(func() { f.provider.errs["aa"] = fmt.Errorf("look up: %w: HTTP status 410", lightning.ErrAnswered) })
+		for _, after := range []time.Duration{0, 19 * time.Minute} { // it may have been paid before its end
+			time.Sleep(after)
+			if s, err := f.scan(); err == nil {
+				f.t.Errorf("after %s: snapshot %+v, want an error", after, s)
+			}
+		}
+		time.Sleep(12 * time.Minute)
+		f.mustScan()
+		if h := f.network.Health(); h.Fault != "" {
+			f.t.Errorf("the network has the fault %q", h.Fault)
+		}
+	})
+}
+
 func TestScan_completes_many_requests_in_parts(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		for i := range 100 {

@@ -25,6 +25,12 @@ type lookup struct {
 	shownAt      time.Time // when a scan returned settled as new; zero if none did
 }
 
+// isOver reports whether the provider answers for a request with errors only, long after its end. Then no scan waits for it any
+// more: providers forget old requests.
+func (l *lookup) isOver(now time.Time) bool {
+	return isOfRequest(l.failure) && now.After(l.request.Until.Add(2*chain.LookupGrace))
+}
+
 // showAgain is the time after which a settled request counts as new again, because its payment was not recorded.
 const showAgain = time.Minute
 
@@ -172,7 +178,7 @@ func (n *Network) lookUpOne(ctx context.Context, l *lookup, started time.Time) {
 
 // isOfRequest reports whether an error says nothing about the lookups of other requests.
 func isOfRequest(err error) bool {
-	return errors.Is(err, ErrFault) || errors.Is(err, context.DeadlineExceeded)
+	return errors.Is(err, ErrFault) || errors.Is(err, ErrAnswered) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // transfer returns the transfer of a settled request. Its time is between that of the request and the start of the scan.
@@ -208,7 +214,7 @@ func (n *Network) collect(s *chain.Snapshot) (failure error, isNew bool) {
 				l.shownAt, isNew = s.Started, true
 			}
 		}
-		if l.failure != nil {
+		if l.failure != nil && !l.isOver(s.Started) {
 			if failed++; failure == nil || isOfRequest(failure) {
 				failure = l.failure
 			}
@@ -229,7 +235,7 @@ func (n *Network) overdue() string {
 	var since time.Time
 	var failure error
 	for _, l := range n.lookups {
-		if l.failure == nil {
+		if l.failure == nil || l.isOver(n.config.Now()) {
 			continue
 		}
 		if count++; since.IsZero() || l.failingSince.Before(since) {

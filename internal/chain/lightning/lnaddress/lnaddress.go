@@ -194,10 +194,10 @@ func (p *Provider) get(ctx context.Context, address string, answer any) error {
 		if strings.Contains(strings.ToLower(refusal.Reason), "not found") {
 			return fmt.Errorf("%w: %s", lightning.ErrUnknown, lightning.Quote(refusal.Reason))
 		}
-		return fmt.Errorf("the provider answers: %s", lightning.Quote(refusal.Reason))
+		return fmt.Errorf("%w: %s", lightning.ErrAnswered, lightning.Quote(refusal.Reason))
 	}
 	if status != http.StatusOK {
-		return fmt.Errorf("HTTP status %d", status)
+		return fmt.Errorf("%w: HTTP status %d", lightning.ErrAnswered, status)
 	}
 	if err := json.Unmarshal(body, answer); err != nil {
 		return errors.New("the answer is not JSON of LNURL")
