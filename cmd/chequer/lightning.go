@@ -60,7 +60,7 @@ and the server warns at every start.`,
 		Example: "  chequer lightning add\n  chequer lightning add --replace < connection.txt",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 { // the error must not repeat them
-				return errors.New("the connection is no argument, since other users of this computer see arguments: it is asked for, or read from standard input")
+				return errors.New("do not pass the connection as an argument, because other users of this computer can see arguments: enter it when asked, or use standard input")
 			}
 			return nil
 		},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"chequer/internal/chain/lightning/bolt11"
+	"chequer/internal/keys"
 	"chequer/internal/money"
 )
 
@@ -19,8 +20,8 @@ func LightningAsset(network ID) Asset {
 	}
 }
 
-// MilliSatoshi is the number of millisatoshis in a satoshi.
-const MilliSatoshi = 1000
+// MilliSatoshisPerSatoshi is the number of millisatoshis in a satoshi.
+const MilliSatoshisPerSatoshi = 1000
 
 // MilliSatoshi returns the amount of a in millisatoshis. It is an error if no request can ask for the amount.
 func (a Ask) MilliSatoshi() (int64, error) {
@@ -28,18 +29,19 @@ func (a Ask) MilliSatoshi() (int64, error) {
 	switch {
 	case a.Amount.Currency() != money.BTC:
 		return 0, fmt.Errorf("no request can ask for %s", a.Amount.Currency().Code)
-	case !sum.IsInt64() || sum.Sign() <= 0 || sum.Int64() > bolt11.MaxMilliSatoshi/MilliSatoshi:
+	case !sum.IsInt64() || sum.Sign() <= 0 || sum.Int64() > bolt11.MaxMilliSatoshi/MilliSatoshisPerSatoshi:
 		return 0, fmt.Errorf("no request can ask for %s satoshis", sum)
 	}
-	return sum.Int64() * MilliSatoshi, nil
+	return sum.Int64() * MilliSatoshisPerSatoshi, nil
 }
 
-// ReadRequest reads a payment request in any spelling, also as a link, and returns it with its destination.
+// ReadRequest reads a payment request in any spelling, also as a link, and returns it with its destination. The error is
+// keys.ErrAddress with the reason.
 func ReadRequest(text string) (Destination, bolt11.Request, error) {
 	address := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), SchemeLightning+":")
 	r, err := bolt11.Parse(address)
 	if err != nil {
-		return Destination{}, bolt11.Request{}, err
+		return Destination{}, bolt11.Request{}, fmt.Errorf("%w: %w", keys.ErrAddress, err)
 	}
 	return Destination{Address: address, Script: hex.EncodeToString(r.PaymentHash[:])}, r, nil
 }

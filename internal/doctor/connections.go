@@ -75,6 +75,6 @@ func (e *shopExamination) reportLookups(w merchant.Wallet, running readiness.Ans
 	case running.Networks[i].Fault != "":
 		e.warn(subject, "%s", running.Networks[i].Fault)
 	case !running.Networks[i].Reached && isActive:
-		e.warn(subject, "not looked up lately, so it is not offered now")
+		e.warn(subject, "no complete lookup within CHEQUER_MAX_SCAN_AGE: new invoices do not offer it")
 	}
 }

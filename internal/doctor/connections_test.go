@@ -86,7 +86,7 @@ func TestExamineConnections_makes_and_finds_a_request(t *testing.T) {
 		}},
 		{"a network that is out of reach", func() {}, []readiness.Network{{Network: "lightning-wlt_1"}}, []string{
 			"ok lightning (node wlt_1): ready, makes and finds requests, cannot spend",
-			"warn lightning (node wlt_1): not looked up lately, so it is not offered now",
+			"warn lightning (node wlt_1): no complete lookup within CHEQUER_MAX_SCAN_AGE: new invoices do not offer it",
 		}},
 		{"a locked node", func() { f.node.State = "LOCKED" }, []readiness.Network{watched}, []string{"fail lightning (node wlt_1): lnd is locked"}},
 		{"a revoked macaroon", func() { f.node.State, f.node.Macaroon = "RPC_ACTIVE", "00" }, []readiness.Network{watched}, []string{

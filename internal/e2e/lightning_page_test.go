@@ -56,7 +56,7 @@ func TestLightning_a_code_on_demand(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer core.Close()
-	if _, err := core.Settings.Change(t.Context(), p.key.MerchantID, "", merchants.Choices{merchants.SettingLightningWaits: "on"}); err != nil {
+	if _, err := core.Settings.Change(t.Context(), p.key.MerchantID, "", merchants.Choices{merchants.SettingLightningOnDemand: "on"}); err != nil {
 		t.Fatal(err)
 	}
 	merchant := newShop(t, p.url, p.key)

@@ -65,9 +65,9 @@ type pricedMethod struct {
 	watched bool
 }
 
-// Create makes an invoice with every payment method that can be offered now. It sends no request to
-// a network, except that it lets the provider of a connection make a payment request, for which it waits
-// for 800 ms at most; a later request is added to the invoice. The errors are ErrNoWallet, ErrUnwatched, *UnknownMethodError, ErrNoMethod,
+// Create makes an invoice with every payment method that can be offered now. It calls no network but the
+// provider of a connection, which it asks for a payment request. It waits up to requestWait for the
+// request; a later one is added to the invoice. The errors are ErrNoWallet, ErrUnwatched, *UnknownMethodError, ErrNoMethod,
 // ErrUnreached, ErrTooLong, ErrTooLarge, *NoRateError, *TooSmallError, *TooManyUnpaidError and ErrConflict.
 //
 // For a known idempotency key Create returns the invoice that was made with the key. The caller must

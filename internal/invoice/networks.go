@@ -18,7 +18,7 @@ type Connections interface {
 	Asset() chain.Asset
 }
 
-// noConnections are no Connections.
+// noConnections is a Connections without networks.
 type noConnections struct{}
 
 func (noConnections) Requester(chain.ID) (chain.Requester, bool) { return nil, false }

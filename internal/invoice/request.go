@@ -22,6 +22,10 @@ type PaymentRequest struct {
 	MadeAt time.Time
 	Until  time.Time // end of the request
 	Lookup string    // see chain.Offer
+	// Superseded is true once the shopper must not pay the request any more, because another amount was due than it asks
+	// for, a newer request was made, or the invoice was declined. It stays true, because the request may be cancelled at the
+	// provider. A payment of it counts nevertheless.
+	Superseded bool
 }
 
 // maxRequestAge is the longest time for which a payment request is looked up, whatever its own end is.
@@ -164,7 +168,7 @@ func (inv *Invoice) needsRequest(m Method, l ledger, now time.Time) bool {
 // validRequest is Evaluation.Request with a ledger that is computed already.
 func (inv *Invoice) validRequest(m Method, l ledger, now time.Time) (PaymentRequest, bool) {
 	newest, ok := inv.newestRequest(m)
-	if !ok || !now.Before(newest.Until) || !inv.needsRequest(m, l, now) || !inv.isAmountDue(newest, m, l) {
+	if !ok || newest.Superseded || !now.Before(newest.Until) || !inv.needsRequest(m, l, now) || !inv.isAmountDue(newest, m, l) {
 		return PaymentRequest{}, false
 	}
 	return newest, true
@@ -185,21 +189,23 @@ func (inv *Invoice) isAmountDue(r PaymentRequest, m Method, l ledger) bool {
 	return r.Amount.Equal(inv.remaining(m, l))
 }
 
-// superseded returns the payment requests that could still be paid at a time on the real clock and must not be, because
-// another amount is due than they ask for, because there is a newer one, or because the invoice is declined.
-func (inv *Invoice) superseded(l ledger, now time.Time) []PaymentRequest {
-	var found []PaymentRequest
-	for _, r := range inv.PaymentRequests() {
-		m, ok := inv.methodOf(r.Asset)
-		if !ok || !now.Before(r.Until) || inv.isSettled(r) {
-			continue
+// supersede marks the payment requests that have not ended at a time on the real clock and must not be paid any more. See
+// PaymentRequest.Superseded.
+func (inv *Invoice) supersede(l ledger, now time.Time) {
+	for i := range inv.Quotes {
+		requests := slices.Clone(inv.Quotes[i].Requests) // a former state of the invoice shares them
+		for k, r := range requests {
+			m, ok := inv.methodOf(r.Asset)
+			if !ok || !now.Before(r.Until) || inv.isSettled(r) {
+				continue
+			}
+			newest, ok := inv.newestRequest(m)
+			if !ok || newest.Script != r.Script || inv.State.Status == Declined || !inv.isAmountDue(r, m, l) {
+				requests[k].Superseded = true
+			}
 		}
-		newest, ok := inv.newestRequest(m)
-		if !ok || newest.Script != r.Script || inv.State.Status == Declined || !inv.isAmountDue(r, m, l) {
-			found = append(found, r)
-		}
+		inv.Quotes[i].Requests = requests
 	}
-	return found
 }
 
 var (
@@ -389,11 +395,12 @@ func (s *Service) RequestPayment(ctx context.Context, id, asset string) (*Invoic
 		return nil, err
 	}
 	defer done()
-	return s.renew(context.WithoutCancel(ctx), inv, m, e.Remaining(m))
+	return s.makeRequest(context.WithoutCancel(ctx), inv, m, e.Remaining(m))
 }
 
-// renew lets the provider of a method make a payment request for an amount under the newest quote. The call is reserved.
-func (s *Service) renew(ctx context.Context, inv *Invoice, m Method, amount money.Amount) (*Invoice, error) {
+// makeRequest lets the provider of a method make a payment request for an amount under the newest quote. The caller has reserved
+// the call.
+func (s *Service) makeRequest(ctx context.Context, inv *Invoice, m Method, amount money.Amount) (*Invoice, error) {
 	quote := inv.Quote()
 	ask := chain.Ask{Amount: amount, Until: quote.Until.Add(-inv.Clock), Memo: inv.Terms.memo()}
 	r, err := s.ask(ctx, m.Asset.Network, m.Asset.Code, ask)
@@ -416,8 +423,10 @@ func (s *Service) reviewRequests(inv *Invoice) {
 		return
 	}
 	l, now := inv.ledger(), s.now()
-	for _, r := range inv.superseded(l, now) {
-		s.cancel(inv.networkOf(r), r.Script)
+	for _, r := range inv.PaymentRequests() {
+		if r.Superseded && now.Before(r.Until) && !inv.isSettled(r) {
+			s.cancel(inv.networkOf(r), r.Script)
+		}
 	}
 	for _, m := range inv.Methods {
 		_, priced := inv.Quote().Price(m.Asset.Code)
@@ -432,7 +441,7 @@ func (s *Service) reviewRequests(inv *Invoice) {
 		amount := inv.remaining(m, l)
 		s.calls.Go(func(ctx context.Context) {
 			defer done()
-			_, _ = s.renew(ctx, inv, m, amount) // it logs its errors
+			_, _ = s.makeRequest(ctx, inv, m, amount) // it logs its errors
 		})
 	}
 }

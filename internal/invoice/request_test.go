@@ -109,6 +109,26 @@ func TestRequest_that_is_late_gives_way_to_one_that_the_shopper_sees(t *testing.
 	})
 }
 
+// The provider cancels the request while a payment on chain covers the price. If that payment is double-spent, the shopper needs
+// another request.
+func TestRequest_that_was_cancelled_is_never_shown_again(t *testing.T) {
+	onLightning(t, func(t *testing.T, s *lightningShop) {
+		inv := s.createLive("8.00", "w1")
+		first := s.mustShow(inv, 10_000)
+		tx := s.pay(inv, "BTC", "0.0001")
+		s.step()
+		s.eventually("the request is cancelled", func() bool { return slices.Equal(s.walletsByID["w1"].cancelled(), []string{first.Script}) })
+		s.must(s.net.Replace(t.Context(), tx))
+		s.step()
+		s.eventually("another request is made", func() bool {
+			r, ok := s.shown(s.reload(inv))
+			return ok && r.Script != first.Script && r.Amount.Equal(sats(10_000))
+		})
+		s.settle("w1", s.mustShow(s.reload(inv), 10_000).Script)
+		s.wantState(inv, invoice.Paid, invoice.WasReplaced)
+	})
+}
+
 func TestRequest_of_a_declined_invoice_is_cancelled(t *testing.T) {
 	inLightning(t, func(t *testing.T, s *lightningShop) {
 		inv := s.createLive("8.00", "w1")

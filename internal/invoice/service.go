@@ -263,6 +263,7 @@ func (s *Service) applyChange(inv, before *Invoice, progress map[chain.ID]Progre
 		state.NextCheck = now.Add(recheckInterval(now.Sub(next)))
 	}
 	inv.State = state
+	inv.supersede(l, now)
 	if state.Status == Paid && before.State.Status != Paid {
 		inv.PaidCount++
 		if inv.FirstPaidAt.IsZero() {

@@ -122,8 +122,11 @@ func setSatoshis(amount *money.Amount, text string) (string, error) {
 	if err != nil {
 		n = 0 // CheckWhole refuses it
 	}
+	if err := CheckWhole(n, 1, maxSatoshis); err != nil {
+		return "", err
+	}
 	*amount = money.FromMinor(big.NewInt(int64(n)), money.BTC)
-	return strconv.Itoa(n), CheckWhole(n, 1, maxSatoshis)
+	return strconv.Itoa(n), nil
 }
 
 // checkLightning returns an error if no amount is within the bounds of payment requests.

@@ -141,28 +141,28 @@ type SettingName string
 
 // The payment settings.
 const (
-	SettingQuoteMinutes     SettingName = "quote_minutes"
-	SettingTolerancePercent SettingName = "tolerance_percent"
-	SettingToleranceAmount  SettingName = "tolerance_amount"
-	SettingLatePayments     SettingName = "late_payments"
-	SettingMethods          SettingName = "payment_methods"
-	SettingConfirmations    SettingName = "confirmations"
-	SettingShortPercent     SettingName = "short_percent"
-	SettingShortAmount      SettingName = "short_amount"
-	SettingLanguages        SettingName = "languages"
-	SettingStorefront       SettingName = "storefront"
-	SettingCurrency         SettingName = "currency"
-	SettingTimeZone         SettingName = "time_zone"
-	SettingExplorers        SettingName = "explorers"
-	SettingPersonalData     SettingName = "personal_data_months"
-	SettingBooks            SettingName = "book_years"
-	SettingZeroBTC          SettingName = "zero_confirmation_btc"
-	SettingZeroLTC          SettingName = "zero_confirmation_ltc"
-	SettingLightningLeast   SettingName = "lightning_least"
-	SettingLightningMost    SettingName = "lightning_most"
-	SettingLightningWaits   SettingName = "lightning_on_demand"
-	SettingLightningOrder   SettingName = "lightning_order_id"
-	SettingLightningUnified SettingName = "lightning_unified"
+	SettingQuoteMinutes      SettingName = "quote_minutes"
+	SettingTolerancePercent  SettingName = "tolerance_percent"
+	SettingToleranceAmount   SettingName = "tolerance_amount"
+	SettingLatePayments      SettingName = "late_payments"
+	SettingMethods           SettingName = "payment_methods"
+	SettingConfirmations     SettingName = "confirmations"
+	SettingShortPercent      SettingName = "short_percent"
+	SettingShortAmount       SettingName = "short_amount"
+	SettingLanguages         SettingName = "languages"
+	SettingStorefront        SettingName = "storefront"
+	SettingCurrency          SettingName = "currency"
+	SettingTimeZone          SettingName = "time_zone"
+	SettingExplorers         SettingName = "explorers"
+	SettingPersonalData      SettingName = "personal_data_months"
+	SettingBooks             SettingName = "book_years"
+	SettingZeroBTC           SettingName = "zero_confirmation_btc"
+	SettingZeroLTC           SettingName = "zero_confirmation_ltc"
+	SettingLightningLeast    SettingName = "lightning_least"
+	SettingLightningMost     SettingName = "lightning_most"
+	SettingLightningOnDemand SettingName = "lightning_on_demand"
+	SettingLightningOrder    SettingName = "lightning_order_id"
+	SettingLightningUnified  SettingName = "lightning_unified"
 )
 
 // definition defines a payment setting.
@@ -185,7 +185,7 @@ var definitions = []definition{
 	{SettingZeroLTC, "0", func(p *PaymentSettings, text string) (string, error) { return setZeroConfirmation(p, "LTC", text) }},
 	{SettingLightningLeast, "100", func(p *PaymentSettings, text string) (string, error) { return setSatoshis(&p.Lightning.Least, text) }},
 	{SettingLightningMost, "5000000", func(p *PaymentSettings, text string) (string, error) { return setSatoshis(&p.Lightning.Most, text) }},
-	{SettingLightningWaits, "off", func(p *PaymentSettings, text string) (string, error) { return setSwitch(&p.Lightning.OnDemand, text) }},
+	{SettingLightningOnDemand, "off", func(p *PaymentSettings, text string) (string, error) { return setSwitch(&p.Lightning.OnDemand, text) }},
 	{SettingLightningOrder, "off", func(p *PaymentSettings, text string) (string, error) { return setSwitch(&p.Lightning.NamesOrder, text) }},
 	{SettingLightningUnified, "on", func(p *PaymentSettings, text string) (string, error) { return setSwitch(&p.Lightning.Unified, text) }},
 	{SettingShortPercent, "5", func(p *PaymentSettings, text string) (string, error) { return setPercent(&p.ShortLimit, text) }},

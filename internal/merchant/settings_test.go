@@ -86,7 +86,7 @@ func TestOverrides_Effective_has_the_defaults(t *testing.T) {
 		merchant.SettingMethods: "EURC,BTC", merchant.SettingQuoteMinutes: "030", merchant.SettingTolerancePercent: "0.50", merchant.SettingToleranceAmount: "0.10",
 		merchant.SettingLatePayments: "worth", merchant.SettingConfirmations: "most", merchant.SettingShortPercent: "0", merchant.SettingShortAmount: "9.5",
 		merchant.SettingLanguages: "de en de", merchant.SettingStorefront: "on", merchant.SettingCurrency: "chf", merchant.SettingTimeZone: "asia/kathmandu", merchant.SettingZeroLTC: "25",
-		merchant.SettingLightningLeast: "01000", merchant.SettingLightningMost: "10000000", merchant.SettingLightningWaits: "on",
+		merchant.SettingLightningLeast: "01000", merchant.SettingLightningMost: "10000000", merchant.SettingLightningOnDemand: "on",
 		merchant.SettingLightningOrder: "on", merchant.SettingLightningUnified: "off",
 	})
 	if err != nil {
@@ -120,6 +120,8 @@ func TestChoices_With_refuses_invalid_values_by_name(t *testing.T) {
 		{merchant.SettingQuoteMinutes, "0", "quote_minutes must be a whole number from 1 to 60"},
 		{merchant.SettingQuoteMinutes, "61", "quote_minutes must be"},
 		{merchant.SettingQuoteMinutes, "1.5", "quote_minutes must be"},
+		{merchant.SettingLightningLeast, "-1", "lightning_least must be a whole number from 1 to"},
+		{merchant.SettingLightningMost, "0.5", "lightning_most must be a whole number from 1 to"},
 		{merchant.SettingTolerancePercent, "20.00", "20"},
 		{merchant.SettingTolerancePercent, "20.01", "tolerance_percent must be a percentage from 0 to 20"},
 		{merchant.SettingTolerancePercent, "-1", "tolerance_percent must be"},

@@ -72,8 +72,9 @@ func ExamineWallet(ctx context.Context, c config.Config, w merchant.Wallet, now 
 	return Examine(ctx, c, connection, now, log)
 }
 
-// narrower are the connections that may only receive, by kind. Providers of the kind NWC have no common name for them.
-var narrower = map[lightning.Kind]string{
+// receiveOnlyAdvice states, by kind of provider, how to get a connection that may only receive. Wallets of the kind NWC have
+// no common name for it.
+var receiveOnlyAdvice = map[lightning.Kind]string{
 	lightning.LND:      "use a macaroon of lncli bakemacaroon invoices:read invoices:write, or lnd's own invoice.macaroon",
 	lightning.Phoenixd: "use http-password-limited-access of phoenix.conf",
 }
@@ -89,7 +90,7 @@ func ExamineConnection(ctx context.Context, c config.Config, text string, now fu
 	if err != nil {
 		return merchant.Connection{}, fmt.Errorf("%s: %w", connection, err)
 	}
-	if advice, exists := narrower[connection.Kind]; exists && access.Spending != "" {
+	if advice, exists := receiveOnlyAdvice[connection.Kind]; exists && access.Spending != "" {
 		return merchant.Connection{}, fmt.Errorf("the connection may spend from your wallet (%s): %s", access.Spending, advice)
 	}
 	return merchant.Connection{Name: connection.String(), Text: connection.Reveal(), Spending: access.Spending}, nil

@@ -65,7 +65,7 @@ func MethodsOf(c config.Config, kind keys.Kind) (Methods, error) {
 	return m, nil
 }
 
-// anyConnection stands for the Lightning networks of connections, which offer the same method.
+// anyConnection is a Lightning network without a provider. All connections offer its method.
 var anyConnection = lightning.NewNetwork(lightning.NetworkConfig{})
 
 // addOff adds a method to the group of methods that are off for the same reason.

@@ -201,6 +201,29 @@ func TestLightning_an_invoice_without_any_address_has_no_proof(t *testing.T) {
 	}
 }
 
+func TestLightning_a_late_payment_needs_a_request(t *testing.T) {
+	t.Parallel()
+	f, l := newLightningFixture(t, nil)
+	l.err = errors.New("the node is away")
+	id := f.create(t, "all", minimalBody)
+	response := f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", body: `{"action":"late","payment_method":"BTC-LN"}`, signRequest: true})
+	checkRefused(t, response, http.StatusConflict, "nothing_to_do")
+	if r := f.resource(t, id); r.Status != "created" || r.SecondsLeft <= 0 {
+		t.Errorf("%s with %d seconds left, want the price still held", r.Status, r.SecondsLeft)
+	}
+}
+
+func TestLightning_the_list_is_searched_by_a_payment_request(t *testing.T) {
+	t.Parallel()
+	f, _ := newLightningFixture(t, nil)
+	for length, want := range map[int]int{4096: http.StatusOK, 4097: http.StatusBadRequest} {
+		target := "/api/v2/invoices?address=" + strings.Repeat("q", length)
+		if got := f.send(message{method: "GET", target: target, key: "read", signRequest: true}).StatusCode; got != want {
+			t.Errorf("an address of %d characters: answer %d, want %d", length, got, want)
+		}
+	}
+}
+
 func TestLightning_simulation_pays_the_newest_request(t *testing.T) {
 	t.Parallel()
 	f, l := newLightningFixture(t, nil)
@@ -220,7 +243,7 @@ func TestLightning_simulation_pays_the_newest_request(t *testing.T) {
 func TestLightning_settings_become_terms(t *testing.T) {
 	t.Parallel()
 	f, l := newLightningFixture(t, nil)
-	f.merchants.choices = merchant.Choices{merchant.SettingLightningWaits: "on"}
+	f.merchants.choices = merchant.Choices{merchant.SettingLightningOnDemand: "on"}
 	id := f.create(t, "all", minimalBody)
 	if m := methodOf(f.resource(t, id), "BTC-LN"); l.made != 0 || !m.MayRequest {
 		t.Errorf("on demand only: %d requests, %+v", l.made, m)

@@ -94,7 +94,7 @@ func (s *selection) parameters() map[string]parameter {
 		"reference":     plainText(&f.Reference, 128),
 		"paid_currency": plainText(&f.PaidAsset, 32),
 		"tx":            plainText(&f.Tx, 128),
-		"address":       plainText(&s.address, 128),
+		"address":       plainText(&s.address, 4096), // a payment request is longer than any address
 		"amount":        plainText(&s.amount, 40),
 		"fiat_currency": plainText(&s.currency, 8),
 	}

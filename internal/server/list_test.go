@@ -147,7 +147,7 @@ func TestList_refuses_invalid_parameters(t *testing.T) {
 		"reference=" + long:                      "reference",
 		"paid_currency=" + long:                  "paid_currency",
 		"tx=" + long:                             "tx",
-		"address=" + long:                        "address",
+		"address=" + strings.Repeat(long, 32):    "address",
 		"amount=5":                               "fiat_currency",
 		"fiat_currency=EUR":                      "amount",
 		"amount=-5&fiat_currency=EUR":            "amount",

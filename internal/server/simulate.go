@@ -71,6 +71,9 @@ func (s *server) simulateAction(ctx context.Context, inv *invoice.Invoice, r api
 	case api.SimulateClock:
 		return s.moveClock(ctx, inv, time.Duration(r.Seconds)*time.Second)
 	case api.SimulateLate:
+		if _, err = s.payee(inv, method); err != nil { // the price must not end for nothing
+			return nil, err
+		}
 		if inv, err = s.Invoices.SkipQuote(ctx, inv.ID); err != nil {
 			return nil, fmt.Errorf("simulate late: %w", err)
 		}

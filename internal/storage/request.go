@@ -22,13 +22,15 @@ type requestRow struct {
 	MadeAt  int64  `json:"at"`
 	Until   int64  `json:"until"`
 	Lookup  string `json:"url,omitempty"`
+
+	Superseded bool `json:"old,omitempty"`
 }
 
 func requestsToRows(requests []invoice.PaymentRequest) (rows []requestRow) {
 	for _, r := range requests {
 		rows = append(rows, requestRow{
 			Asset: r.Asset, Address: r.Address, Script: r.Script, Amount: r.Amount.String(),
-			MadeAt: r.MadeAt.UnixMilli(), Until: r.Until.UnixMilli(), Lookup: r.Lookup,
+			MadeAt: r.MadeAt.UnixMilli(), Until: r.Until.UnixMilli(), Lookup: r.Lookup, Superseded: r.Superseded,
 		})
 	}
 	return rows
@@ -44,7 +46,7 @@ func (r requestRow) request(coin money.Currency) (invoice.PaymentRequest, error)
 	}
 	return invoice.PaymentRequest{
 		Asset: r.Asset, Destination: chain.Destination{Address: r.Address, Script: r.Script}, Amount: amount,
-		MadeAt: utc(r.MadeAt), Until: utc(r.Until), Lookup: r.Lookup,
+		MadeAt: utc(r.MadeAt), Until: utc(r.Until), Lookup: r.Lookup, Superseded: r.Superseded,
 	}, nil
 }
 

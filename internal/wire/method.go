@@ -3,7 +3,6 @@ package wire
 import (
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"chequer/internal/api"
@@ -71,10 +70,10 @@ func unifiedRequest(inv *invoice.Invoice, e *invoice.Evaluation, m invoice.Metho
 	return invoice.PaymentRequest{}, false
 }
 
-// Network returns the identifier of a network in the API. It omits the wallet in that of a connection, which only the
-// merchant knows.
+// Network returns the identifier of a network in the API. For a connection it is "lightning", without the wallet's ID, which
+// only the merchant knows.
 func Network(id chain.ID) string {
-	if strings.HasPrefix(string(id), string(chain.LightningID(""))) {
+	if id.IsLightning() {
 		return chain.SchemeLightning
 	}
 	return string(id)

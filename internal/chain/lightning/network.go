@@ -14,7 +14,7 @@ import (
 	"chequer/internal/chain"
 )
 
-// height is the height of the block of every settled request, and of the tip for ever. See chain.PendingRequest.
+// height is the height of the block of every settled request. The tip always has this height. See chain.PendingRequest.
 const height = 1
 
 // NetworkConfig is the configuration of a Network.
@@ -160,7 +160,7 @@ func Examine(ctx context.Context, p Provider, currency string, now func() time.T
 	if err != nil {
 		return Access{}, err
 	}
-	ask := Ask{MilliSatoshi: roundUp(max(access.Least, 1), chain.MilliSatoshi), Memo: "Connection test", Expiry: 10 * time.Minute}
+	ask := Ask{MilliSatoshi: roundUp(max(access.Least, 1), chain.MilliSatoshisPerSatoshi), Memo: "Connection test", Expiry: 10 * time.Minute}
 	made, err := p.Make(ctx, ask)
 	if err != nil {
 		return Access{}, err

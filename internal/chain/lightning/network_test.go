@@ -455,6 +455,33 @@ func TestScan_does_not_wait_for_a_request_that_the_provider_forgot(t *testing.T)
 	})
 }
 
+func TestScan_looks_up_each_of_many_open_requests(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		for i := range 100 {
+			f.add(fmt.Sprint(i), time.Hour)
+		}
+		complete := 0
+		for range 180 {
+			s, err := f.scan()
+			if err != nil {
+				f.t.Fatal(err)
+			}
+			if !s.Behind {
+				complete++
+			}
+			time.Sleep(time.Second)
+		}
+		for hash := range f.watched.pending {
+			if f.provider.calls[hash] < 3 {
+				f.t.Errorf("request %s was looked up %d times in three minutes, want at least 3", hash, f.provider.calls[hash])
+			}
+		}
+		if complete < 90 {
+			f.t.Errorf("%d of 180 scans were complete: the network does not count as scanned", complete)
+		}
+	})
+}
+
 func TestScan_completes_many_requests_in_parts(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		for i := range 100 {

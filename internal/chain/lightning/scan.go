@@ -1,6 +1,7 @@
 package lightning
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,8 @@ func (n *Network) scan(ctx context.Context, watched chain.Watched) (chain.Snapsh
 	return s, nil
 }
 
-// takeDue replaces the requests by those of watched, and returns those that are due, newest first. delayed is an error if
+// takeDue replaces the requests by those of watched, and returns those that are due, those first that are due for longest and,
+// of these, the newest. delayed is an error if
 // some of them are not looked up now, because the provider failed just before.
 func (n *Network) takeDue(watched chain.Watched, now time.Time) (due []*lookup, delayed error) {
 	n.mu.Lock()
@@ -95,7 +97,9 @@ func (n *Network) takeDue(watched chain.Watched, now time.Time) (due []*lookup, 
 			due = append(due, l)
 		}
 	}
-	slices.SortFunc(due, func(a, b *lookup) int { return b.request.MadeAt.Compare(a.request.MadeAt) })
+	slices.SortFunc(due, func(a, b *lookup) int {
+		return cmp.Or(a.dueAt.Compare(b.dueAt), b.request.MadeAt.Compare(a.request.MadeAt))
+	})
 	return due, delayed
 }
 
@@ -160,7 +164,8 @@ func (n *Network) lookUpOne(ctx context.Context, l *lookup, started time.Time) {
 	now := n.config.Now()
 	l.failure = err
 	if err == nil {
-		l.settled, l.dueAt, l.failingSince = transfer, now.Add(interval(request, now, subscribed)), time.Time{}
+		every := max(interval(request, now, subscribed), pace(len(n.lookups)))
+		l.settled, l.dueAt, l.failingSince = transfer, now.Add(every), time.Time{}
 		l.backoff.reset()
 		n.backoff.reset()
 		return
@@ -185,7 +190,7 @@ func isOfRequest(err error) bool {
 func (n *Network) transfer(r chain.PendingRequest, status Status, started time.Time) (*chain.Transfer, error) {
 	amount := r.Amount
 	if status.MilliSatoshi > 0 {
-		amount = money.FromCents(status.MilliSatoshi/chain.MilliSatoshi, r.Amount.Currency())
+		amount = money.FromCents(status.MilliSatoshi/chain.MilliSatoshisPerSatoshi, r.Amount.Currency())
 	}
 	if amount.Cmp(r.Amount) < 0 {
 		return nil, fmt.Errorf("%w: the settled request %s received %s, want %s", ErrFault, r.Hash, amount, r.Amount)

@@ -49,6 +49,11 @@ func interval(r chain.PendingRequest, now time.Time, subscribed bool) time.Durat
 	return every
 }
 
+// pace returns the least interval of the lookups of a number of requests, which needs half of lookupsPerSecond.
+func pace(count int) time.Duration {
+	return time.Duration(count) * 2 * time.Second / lookupsPerSecond
+}
+
 // isFresh reports whether a request may be shown to a shopper.
 func isFresh(r chain.PendingRequest, now time.Time) bool {
 	return now.Before(r.ShownUntil.Add(chain.LookupGrace)) && now.Before(r.Until.Add(chain.LookupGrace))

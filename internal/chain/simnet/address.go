@@ -26,7 +26,7 @@ func readRequest(text string) (chain.Destination, error) {
 	case err != nil:
 		return chain.Destination{}, err
 	case r.Network != requestNetwork:
-		return chain.Destination{}, fmt.Errorf("the payment request is for the network %q, want %q", "ln"+r.Network, "ln"+requestNetwork)
+		return chain.Destination{}, fmt.Errorf("%w: the payment request is for the network %q, want %q", keys.ErrNetwork, "ln"+r.Network, "ln"+requestNetwork)
 	}
 	return to, nil
 }

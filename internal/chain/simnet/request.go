@@ -80,7 +80,7 @@ func (n *Network) ask(ctx context.Context, ask chain.Ask) (chain.Offer, error) {
 	if err != nil {
 		return chain.Offer{}, err
 	}
-	stored := PaymentRequest{Hash: to.Script, Satoshis: r.MilliSatoshi / chain.MilliSatoshi, Until: r.Ends(), State: Open}
+	stored := PaymentRequest{Hash: to.Script, Satoshis: r.MilliSatoshi / chain.MilliSatoshisPerSatoshi, Until: r.Ends(), State: Open}
 	if err := n.storage.AddSimnetRequest(ctx, stored, now.Add(-keepRequests)); err != nil {
 		return chain.Offer{}, err
 	}

@@ -15,8 +15,8 @@ import (
 // invoiceID matches the identifier of an invoice.
 var invoiceID = regexp.MustCompile(`^[A-Za-z0-9]{32}$`)
 
-// maxSearch is the largest length of a text that is searched for, longer than any address.
-const maxSearch = 200
+// maxSearch is the largest length of a text that is searched for, longer than any address or payment request.
+const maxSearch = 4096
 
 // maxAmount is the largest length of an amount that is searched for, longer than any price.
 const maxAmount = 15

@@ -72,7 +72,7 @@ func (f *paymentForm) lightning() desk.SettingGroup {
 	return desk.SettingGroup{Heading: f.Text("desk.paying.lightning"), Text: f.Text("desk.paying.lightning.text"), Inputs: []desk.SettingInput{
 		f.number(merchant.SettingLightningLeast, "desk.paying.lightning.least", "desk.paying.lightning.hint"),
 		f.number(merchant.SettingLightningMost, "desk.paying.lightning.most", "desk.paying.lightning.hint"),
-		toggle(merchant.SettingLightningWaits, "desk.paying.lightning.wait", "desk.paying.lightning.wait.hint"),
+		toggle(merchant.SettingLightningOnDemand, "desk.paying.lightning.demand", "desk.paying.lightning.demand.hint"),
 		toggle(merchant.SettingLightningOrder, "desk.paying.lightning.order", "desk.paying.lightning.order.hint"),
 		toggle(merchant.SettingLightningUnified, "desk.paying.lightning.unified", "desk.paying.lightning.unified.hint"),
 	}}
