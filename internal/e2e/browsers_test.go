@@ -46,7 +46,7 @@ func payIn(t *testing.T, openBrowser func(*testing.T) *session) {
 	for i, method := range methods[:2] {
 		n := i + 1
 		session.click(fmt.Sprintf("label[for=m%d]", n))
-		want := method.PaymentCode
+		want := shownCode(method)
 		if method.AddressCode != "" {
 			want = method.AddressCode
 		}

@@ -120,6 +120,8 @@ func TestKeyboard_alone_can_pay(t *testing.T) {
 		tab.pressKey(kb.Tab)
 		tab.checkFocus("m1-open")
 		tab.pressKey(kb.Tab)
+		tab.checkFocus("m1-more") // the code for Bitcoin only
+		tab.pressKey(kb.Tab)
 		tab.checkFocus("summary Help with this payment")
 		tab.pressKey(" ")
 		tab.do(chromedp.WaitVisible(chromedp.CSS("#requote")))
