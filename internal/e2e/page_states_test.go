@@ -271,7 +271,7 @@ var (
 	ofList         = budget{kilobytes: 12, requests: 3}
 	ofCounter      = budget{kilobytes: 15, perMethod: 1.5, requests: 7}
 	ofTerminal     = budget{kilobytes: 12, requests: 5}
-	ofLink         = budget{kilobytes: 10, requests: 4} // the fourth is the script for embedding pages
+	ofLink         = budget{kilobytes: 10, requests: 4}                // the fourth is the script for embedding pages
 	ofPayment      = budget{kilobytes: 15, perMethod: .8, requests: 6} // .7, and 1.5 for Lightning
 	ofBuilder      = budget{kilobytes: 10, requests: 5}
 	ofDocs         = budget{kilobytes: 40, requests: 3}
