@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,28 +20,11 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/chain/lightning/lightningtest"
 	"chequer/internal/config"
+	"chequer/internal/logtest"
 	"chequer/internal/merchant"
 	"chequer/internal/readiness"
 	"chequer/internal/storage/backup"
 )
-
-// logBuffer is a log that tests read while it is written.
-type logBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
 
 // shopServer is a running server with a shop that takes live payments.
 type shopServer struct {
@@ -50,7 +32,7 @@ type shopServer struct {
 	config  config.Config
 	core    *app.Core // of a command on the same database
 	shopID  string
-	log     *logBuffer
+	log     *logtest.Journal
 	metrics string // URL
 }
 
@@ -76,7 +58,7 @@ func newShopServer(t *testing.T) *shopServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &shopServer{t: t, config: c, log: &logBuffer{}, metrics: "http://" + metrics + "/metrics"}
+	s := &shopServer{t: t, config: c, log: &logtest.Journal{}, metrics: "http://" + metrics + "/metrics"}
 	o := app.Options{Log: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	server, err := app.New(t.Context(), c, o)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"chequer/internal/greenfield"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 )
 
 // recordingData is a Data in which the given invoices are archived. It records the IDs of the invoices whose data are read.
@@ -146,4 +147,59 @@ func TestListInvoices_leaves_out_an_invoice_that_is_removed_meanwhile(t *testing
 	if got := call[[]view](f, "GET", f.store("/invoices"), ""); len(got) != 1 || got[0].ID != wanted {
 		t.Errorf("got %d invoices, want the one that was not removed", len(got))
 	}
+}
+
+func TestListInvoices_filters_and_leaves_out_archived_invoices(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		names := map[string]string{}
+		for i, name := range []string{"a", "b", "c", "d"} {
+			id := f.create(fmt.Sprintf(`{"amount":"864.20","currency":"EUR","metadata":{"orderId":"order %d"}}`, i%3)).ID
+			names[id] = name
+			f.clock.Advance(time.Minute)
+		}
+		ids := map[string]string{}
+		for id, name := range names {
+			ids[name] = id
+		}
+		f.confirm(f.pay(ids["b"], whole))
+		f.pay(ids["c"], whole)
+		other := f.newToken(f.createShop("Bakery"), merchant.Test, "other")
+		if a := f.send("GET", "/stores/test-m_bakery/invoices", other, ""); a.body != "[]" {
+			t.Errorf("another shop: got %s", a.body)
+		}
+		for query, want := range map[string]string{
+			"": "dcba", "?take=2": "dc", "?take=2&skip=1": "cb", "?skip=9": "", "?take=0": "",
+			"?orderId=order+0": "da", "?orderId=order+1&orderId=order+2": "cb", "?orderId=order+1&orderId=order+1": "b", "?orderId=nothing": "", "?orderId=": "",
+			"?status=Settled": "b", "?status=Processing": "c", "?status=New": "da", "?status=New&status=Settled": "dba", "?status=Expired": "",
+			"?textSearch=order+2": "c", "?textSearch=order+2&orderId=order+1": "", "?textSearch=order+2&orderId=order+1&orderId=order+2": "c", "?textSearch=order+2&orderId=": "",
+			"?orderId=order+0&textSearch=" + ids["a"]: "a", "?orderId=order+1&textSearch=" + ids["a"]: "", "?orderId=order+1&orderId=order+0&textSearch=" + ids["a"]: "a", "?textSearch=" + ids["a"]: "a", "?textSearch=" + strings.Repeat("x", 32): "",
+			fmt.Sprintf("?startDate=%d", noon.Add(90*time.Second).Unix()): "dc", "?endDate=2026-11-27T12:01:30Z": "ba", "?unknown=1": "dcba",
+		} {
+			got := ""
+			for _, v := range call[[]view](f, "GET", f.store("/invoices"+query), "") {
+				got += names[v.ID]
+			}
+			if got != want {
+				t.Errorf("%s: got %q, want %q", query, got, want)
+			}
+		}
+		for query, want := range map[string]string{
+			"?take=251": "take", "?skip=x": "skip", "?startDate=soon": "startDate", "?status=paid": "status", "?" + strings.Repeat("orderId=1&", 51): "orderId",
+		} {
+			if a := f.send("GET", f.store("/invoices"+query), f.token, ""); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `"path":"`+want+`"`) {
+				t.Errorf("%.20s: answer %d: %s", query, a.status, a.body)
+			}
+		}
+		// An archived invoice is in no list, but can be read.
+		a := f.send("DELETE", f.store("/invoices/"+ids["d"]), f.token, "")
+		if a.status != http.StatusOK || a.body != "" {
+			t.Errorf("archive: answer %d: %q, want an empty one", a.status, a.body)
+		}
+		if got := call[[]view](f, "GET", f.store("/invoices?orderId=order+0"), ""); len(got) != 1 || got[0].ID != ids["a"] {
+			t.Errorf("after the archive: got %+v, want the invoice a alone", got)
+		}
+		if got := call[view](f, "GET", "/invoices/"+ids["d"], ""); !got.Archived || string(got.Metadata) != `{"orderId":"order 0"}` {
+			t.Errorf("archived: got %+v, want the archived invoice with its metadata", got)
+		}
+	})
 }
