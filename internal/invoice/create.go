@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"math/big"
 	"slices"
 	"time"
@@ -344,20 +345,24 @@ func (s *Service) HasMethod(mode Mode, code string) bool {
 }
 
 // assetsOf returns the assets of a mode.
-func (s *Service) assetsOf(mode Mode) []chain.Asset {
-	var assets []chain.Asset
-	for _, n := range s.networks[mode] {
-		assets = append(assets, n.Assets()...)
+func (s *Service) assetsOf(mode Mode) iter.Seq[chain.Asset] {
+	return func(yield func(chain.Asset) bool) {
+		for _, n := range s.networks[mode] {
+			for _, a := range n.Assets() {
+				if !yield(a) {
+					return
+				}
+			}
+		}
+		if a := s.connections.Asset(); mode == Live && a.Code != "" {
+			yield(a)
+		}
 	}
-	if a := s.connections.Asset(); mode == Live && a.Code != "" {
-		assets = append(assets, a)
-	}
-	return assets
 }
 
 // MethodCodes returns the payment methods of a mode in the default order.
 func (s *Service) MethodCodes(mode Mode) []string {
-	assets := s.assetsOf(mode)
+	assets := slices.Collect(s.assetsOf(mode))
 	slices.SortStableFunc(assets, chain.ComparePreference)
 	list := make([]string, len(assets))
 	for i, a := range assets {
@@ -368,7 +373,7 @@ func (s *Service) MethodCodes(mode Mode) []string {
 
 // AssetByCode returns the asset of a mode's networks with the given code.
 func (s *Service) AssetByCode(mode Mode, code string) (chain.Asset, bool) {
-	for _, a := range s.assetsOf(mode) {
+	for a := range s.assetsOf(mode) {
 		if a.Code == code {
 			return a, true
 		}

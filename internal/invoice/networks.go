@@ -76,21 +76,19 @@ func (s *Service) isLive(network chain.ID) bool {
 
 // Asset returns the asset of a network with the given code, whether or not an invoice offers it.
 func (s *Service) Asset(network chain.ID, code string) (chain.Asset, bool) {
-	all := slices.Concat(s.networks[Live], s.networks[Test])
-	if n, ok := s.connections.Requester(network); ok {
-		all = append(all, n)
-	}
-	for _, n := range all {
-		if n.ID() != network {
-			continue
-		}
-		for _, a := range n.Assets() {
-			if a.Code == code {
-				return a, true
+	for _, networks := range s.networks {
+		for _, n := range networks {
+			if n.ID() != network {
+				continue
+			}
+			for _, a := range n.Assets() {
+				if a.Code == code {
+					return a, true
+				}
 			}
 		}
 	}
-	if a := s.connections.Asset(); network.IsLightning() && a.Code == code { // of a former connection
+	if a := s.connections.Asset(); network.IsLightning() && a.Code == code { // also of a former connection
 		a.Network = network
 		return a, true
 	}

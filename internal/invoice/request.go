@@ -111,7 +111,16 @@ func (inv *Invoice) DestinationOf(t Transfer) (chain.Destination, bool) {
 
 // hasDestination reports whether the invoice can be paid on a network.
 func (inv *Invoice) hasDestination(network chain.ID) bool {
-	return slices.ContainsFunc(inv.Destinations(), func(s Script) bool { return s.Network == network })
+	return slices.ContainsFunc(inv.Methods, func(m Method) bool {
+		return m.Asset.Network == network && (!m.Asset.Requested() || inv.hasRequest(m))
+	})
+}
+
+// hasRequest reports whether a payment request of a method was made.
+func (inv *Invoice) hasRequest(m Method) bool {
+	return slices.ContainsFunc(inv.Quotes, func(q Quote) bool {
+		return slices.ContainsFunc(q.Requests, func(r PaymentRequest) bool { return r.Asset == m.Asset.Code })
+	})
 }
 
 // networkOf returns the network of a payment request.
@@ -227,10 +236,9 @@ const (
 // creationCalls are the calls to providers for a new invoice.
 type creationCalls struct {
 	service *Service
+	all     []*call
 	made    []PaymentRequest // those that were made in time
-	late    []*call
-	// networks has the networks of the calls by asset.
-	networks map[string]chain.ID
+	late    []*call          // the calls of the others
 }
 
 // call is a call to a provider for a payment request.
@@ -245,18 +253,16 @@ type call struct {
 // askForNew lets the providers of all methods that need it make a payment request for a new invoice, and waits for them
 // for requestWait at most. A provider that failed just before is not called.
 func (s *Service) askForNew(id string, r CreateRequest, priced []pricedMethod, now time.Time) creationCalls {
-	asked := creationCalls{service: s, networks: map[string]chain.ID{}}
+	asked := creationCalls{service: s}
 	if r.Terms.Lightning.OnDemand {
 		return asked
 	}
-	var calls []*call
 	for _, m := range priced {
 		if !m.asset.Requested() || !s.calls.Start(string(m.network.ID()), now) {
 			continue
 		}
 		c := &call{network: m.network.ID(), done: make(chan struct{})}
-		calls = append(calls, c)
-		asked.networks[m.asset.Code] = c.network
+		asked.all = append(asked.all, c)
 		ask := chain.Ask{Amount: m.price.Expected, Until: now.Add(r.ExpiresIn), Memo: r.Terms.memo()}
 		s.calls.Go(func(ctx context.Context) {
 			defer close(c.done)
@@ -267,19 +273,19 @@ func (s *Service) askForNew(id string, r CreateRequest, priced []pricedMethod, n
 			}
 		})
 	}
-	if len(calls) == 0 {
+	if len(asked.all) == 0 {
 		return asked
 	}
 	timeout := time.NewTimer(requestWait)
 	defer timeout.Stop()
-	for i, c := range calls {
+	for i, c := range asked.all {
 		select {
 		case <-c.done:
 			if c.err == nil {
 				asked.made = append(asked.made, c.request)
 			}
 		case <-timeout.C:
-			asked.late = calls[i:]
+			asked.late = asked.all[i:]
 			return asked
 		}
 	}
@@ -306,10 +312,7 @@ func (a creationCalls) attachLate(invoiceID string) {
 
 // discard cancels the payment requests of an invoice that was not created.
 func (a creationCalls) discard() {
-	for _, r := range a.made {
-		a.service.cancel(a.networks[r.Asset], r.Script)
-	}
-	for _, c := range a.late {
+	for _, c := range a.all {
 		a.service.calls.Go(func(context.Context) {
 			<-c.done
 			if c.err == nil {

@@ -247,6 +247,7 @@ func (s *Storage) tryUpdate(ctx context.Context, id string, lease invoice.Lease,
 type change struct {
 	before, after record
 	inv           *invoice.Invoice
+	requested     bool // the invoice has another payment request
 }
 
 // evaluate lets decide change an invoice that was read before. It writes nothing.
@@ -260,12 +261,13 @@ func (s *Storage) evaluate(before record, decide func(*invoice.Invoice) error) (
 		before.row = invoiceToRow(inv, s.shared.termsOf(inv))
 		before.row.revision = revision
 	}
+	requests := len(inv.PaymentRequests())
 	if err := decide(inv); err != nil {
 		return change{}, err
 	}
 	after := s.toRecord(inv)
 	after.row.revision = before.row.revision
-	c := change{before: before, after: after, inv: inv}
+	c := change{before: before, after: after, inv: inv, requested: len(inv.PaymentRequests()) != requests}
 	if c.differs() {
 		c.after.row.revision++
 	}
@@ -310,7 +312,7 @@ func (s *Storage) writeRows(ctx context.Context, q querier, c change) error {
 			return err
 		}
 	}
-	if err := saveEvents(ctx, q, c.inv, c.after.row.quotes != c.before.row.quotes); err != nil {
+	if err := saveEvents(ctx, q, c.inv, c.requested || c.after.row.expiresAt != c.before.row.expiresAt); err != nil {
 		return err
 	}
 	if err := s.saveCase(ctx, q, c.before.row, c.after.row); err != nil {
@@ -339,8 +341,8 @@ func (s *Storage) saveSums(ctx context.Context, q querier, before, after record)
 
 // saveEvents writes the events and messages of a change and, if there is a new quote or a new payment request, the destinations
 // with the times until which they are watched.
-func saveEvents(ctx context.Context, q querier, inv *invoice.Invoice, quotesDiffer bool) error {
-	if len(inv.Events) == 0 && len(inv.Messages) == 0 && !quotesDiffer {
+func saveEvents(ctx context.Context, q querier, inv *invoice.Invoice, watchesMore bool) error {
+	if len(inv.Events) == 0 && len(inv.Messages) == 0 && !watchesMore {
 		return nil
 	}
 	// A position is allocated even without events, since watchers load the destinations with
@@ -349,7 +351,7 @@ func saveEvents(ctx context.Context, q querier, inv *invoice.Invoice, quotesDiff
 	if err != nil {
 		return err
 	}
-	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil || !quotesDiffer {
+	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil || !watchesMore {
 		return err
 	}
 	return saveDestinations(ctx, q, inv, position)
