@@ -67,8 +67,7 @@ func (n *Network) scan(ctx context.Context, watched chain.Watched) (chain.Snapsh
 }
 
 // takeDue replaces the requests by those of watched, and returns those that are due, those first that are due for longest and,
-// of these, the newest. delayed is an error if
-// some of them are not looked up now, because the provider failed just before.
+// of these, the newest. delayed is an error if some of them are not looked up now, because the provider failed just before.
 func (n *Network) takeDue(watched chain.Watched, now time.Time) (due []*lookup, delayed error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -164,8 +163,7 @@ func (n *Network) lookUpOne(ctx context.Context, l *lookup, started time.Time) {
 	now := n.config.Now()
 	l.failure = err
 	if err == nil {
-		every := max(interval(request, now, subscribed), pace(len(n.lookups)))
-		l.settled, l.dueAt, l.failingSince = transfer, now.Add(every), time.Time{}
+		l.settled, l.dueAt, l.failingSince = transfer, now.Add(interval(request, len(n.lookups), now, subscribed)), time.Time{}
 		l.backoff.reset()
 		n.backoff.reset()
 		return

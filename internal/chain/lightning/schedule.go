@@ -25,8 +25,8 @@ const (
 	lastLookup = time.Minute
 )
 
-// interval returns the time until the next lookup of a request.
-func interval(r chain.PendingRequest, now time.Time, subscribed bool) time.Duration {
+// interval returns the time until the next lookup of a request, which is one of a number of requests.
+func interval(r chain.PendingRequest, count int, now time.Time, subscribed bool) time.Duration {
 	age := now.Sub(r.MadeAt)
 	shown := r.ShownUntil.Sub(r.MadeAt)
 	every := maxInterval
@@ -43,6 +43,7 @@ func interval(r chain.PendingRequest, now time.Time, subscribed bool) time.Durat
 	if subscribed {
 		every = max(every, subscribedInterval)
 	}
+	every = max(every, pace(count))
 	if last := r.Until.Add(chain.LookupGrace - lastLookup).Sub(now); last > 0 {
 		every = min(every, last)
 	}

@@ -2,6 +2,7 @@ package lightning_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 )
@@ -44,6 +45,32 @@ func TestScan_looks_up_long_requests_before_their_end(t *testing.T) {
 		f.mustScan()
 		if got := f.provider.calls["aa"] - before; got != 1 {
 			f.t.Errorf("%d lookups 9 minutes after the end, want 1", got)
+		}
+	})
+}
+
+// Many requests are looked up less often, but each a last time before it is no longer watched.
+func TestScan_looks_up_many_requests_before_their_end(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		for i := range 200 {
+			f.add(fmt.Sprint(i), 10*time.Minute)
+		}
+		until := f.watched.pending["0"].Until
+		scanUntil := func(end time.Time) {
+			for time.Now().Before(end) {
+				if _, err := f.scan(); err != nil {
+					f.t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+			}
+		}
+		scanUntil(until.Add(9*time.Minute - 10*time.Second)) // a scan takes 8 seconds at most
+		before := maps.Clone(f.provider.calls)
+		scanUntil(until.Add(9*time.Minute + 50*time.Second))
+		for hash := range f.watched.pending {
+			if f.provider.calls[hash] == before[hash] {
+				f.t.Errorf("request %s is not looked up about 9 minutes after its end", hash)
+			}
 		}
 	})
 }
