@@ -122,15 +122,12 @@ func connectionError(err error) error {
 	return fmt.Errorf("lightning add: %w; nothing was changed", err)
 }
 
-// maxConnection bounds the length of a connection, in bytes. It may contain a certificate.
-const maxConnection = 16 << 10
-
 // readConnection asks for a connection at a terminal, or reads it from standard input.
 func readConnection(call invocation) (string, error) {
 	text, err := console.ReadSecret(call.Context(), "Connection (it is not shown): ")
 	if errors.Is(err, console.ErrNoTerminal) {
 		var read []byte
-		read, err = io.ReadAll(io.LimitReader(call.InOrStdin(), maxConnection+1))
+		read, err = io.ReadAll(io.LimitReader(call.InOrStdin(), lightning.MaxConnection+1))
 		text = string(read)
 	}
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"chequer/internal/api"
-	"chequer/internal/chain"
 	"chequer/views"
 )
 
@@ -24,7 +23,7 @@ var paymentChanges = []struct {
 }{
 	{views.Simulation{Value: api.SimulateConfirm, Text: "simulate.confirm"}, func(t api.Payment) bool { return t.Confirmations < t.Required }},
 	{views.Simulation{Value: api.SimulateReplace, Text: "simulate.replace"}, func(t api.Payment) bool { return t.Confirmations == 0 }},
-	{views.Simulation{Value: api.SimulateReorganise, Text: "simulate.reorganise"}, func(t api.Payment) bool { return t.Confirmations > 0 && t.CryptoCurrency != chain.CodeLightning }},
+	{views.Simulation{Value: api.SimulateReorganise, Text: "simulate.reorganise"}, func(t api.Payment) bool { return t.Confirmations > 0 && t.CryptoCurrency != api.MethodLightning }},
 }
 
 // clockSteps are the buttons that advance the invoice's clock.

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// maxConnection is the maximum length of a connection, in bytes.
-	maxConnection = 16 << 10
+	// MaxConnection is the maximum length of a connection, in bytes. It may contain a certificate.
+	MaxConnection = 16 << 10
 	// maxRelays is the maximum number of relays of a wallet.
 	maxRelays = 5
 	// maxPassword is the maximum length of a password, in bytes.
@@ -35,7 +35,7 @@ var errUnknownForm = errors.New("not a connection: want a Lightning address (use
 // which may be a secret.
 func ParseConnection(text string) (Connection, error) {
 	text = strings.TrimSpace(text)
-	if len(text) > maxConnection {
+	if len(text) > MaxConnection {
 		return Connection{}, errors.New("the connection is longer than 16 KiB")
 	}
 	lower := strings.ToLower(text)
