@@ -105,10 +105,7 @@ func Lightning(c config.Config, wallet string, connection lightning.Connection, 
 	network := lightning.NewNetwork(lightning.NetworkConfig{
 		ID: chain.LightningID(wallet), Name: connection.String(), Provider: provider, Currency: Currency(c), Now: now,
 	})
-	n := Network{Network: network, Run: network.Run, Probe: func(ctx context.Context) error {
-		_, err := lightning.Examine(ctx, provider, Currency(c), now)
-		return err
-	}}
+	n := Network{Network: network, Run: network.Run}
 	if connection.Kind == lightning.NWC { // others that may spend are not stored
 		n.Access = provider.Access
 	}

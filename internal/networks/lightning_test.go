@@ -23,8 +23,8 @@ const macaroon = "0201036c6e640221030a0207071201301a170a08696e766f69636573120472
 
 const wallet = "b889ff5b1513b641e2a139f661a661364979c5beee91842f8f0ef42ab558e9d4"
 
-// openLightning returns the Lightning network of a pasted connection.
-func openLightning(t *testing.T, text string, environ ...string) networks.Network {
+// parse returns settings and a pasted connection.
+func parse(t *testing.T, text string, environ ...string) (config.Config, lightning.Connection) {
 	t.Helper()
 	c, err := config.Load(environ)
 	if err != nil {
@@ -34,6 +34,21 @@ func openLightning(t *testing.T, text string, environ ...string) networks.Networ
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c, connection
+}
+
+// examine examines a pasted connection.
+func examine(t *testing.T, text string, environ ...string) error {
+	t.Helper()
+	c, connection := parse(t, text, environ...)
+	_, err := networks.Examine(t.Context(), c, connection, time.Now, slog.New(slog.DiscardHandler))
+	return err
+}
+
+// openLightning returns the Lightning network of a pasted connection.
+func openLightning(t *testing.T, text string, environ ...string) networks.Network {
+	t.Helper()
+	c, connection := parse(t, text, environ...)
 	n, err := networks.Lightning(c, "wlt_1", connection, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -55,9 +70,9 @@ func TestLightning_opens_every_kind_of_connection(t *testing.T) {
 			t.Errorf("%s: got %+v, want the source %q", text, n, source)
 		}
 		if strings.Contains(source, "127.0.0.1") {
-			err := n.Probe(t.Context())
+			err := examine(t, text)
 			if _, refused := errors.AsType[*guard.RefusedError](err); !refused {
-				t.Errorf("%s: Probe() = %v, want addresses of this machine refused", text, err)
+				t.Errorf("%s: Examine() = %v, want addresses of this machine refused", text, err)
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -73,8 +88,8 @@ func TestLightning_calls_the_ranges_that_the_operator_allows(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
 	text := "type=phoenixd;server=" + server.URL + ";password=x"
-	if err := openLightning(t, text, "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8").Probe(t.Context()); err == nil || !strings.Contains(err.Error(), "status 404") {
-		t.Errorf("Probe() = %v, want the answer of the server", err)
+	if err := examine(t, text, "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8"); err == nil || !strings.Contains(err.Error(), "status 404") {
+		t.Errorf("Examine() = %v, want the answer of the server", err)
 	}
 }
 
