@@ -229,9 +229,7 @@ func isMined(p invoice.Payment) bool { return p.Presence == invoice.Present && p
 // Lightning is final.
 func canLeave(inv *invoice.Invoice) func(invoice.Payment) bool {
 	return func(p invoice.Payment) bool {
-		isRequested := slices.ContainsFunc(inv.Methods, func(m invoice.Method) bool {
-			return m.Asset.Code == p.Asset && m.Asset.Network == p.Network && m.Asset.Requested()
-		})
-		return isMined(p) && !isRequested
+		m, _ := inv.Method(p.Network, p.Asset)
+		return isMined(p) && !m.Asset.Requested()
 	}
 }
