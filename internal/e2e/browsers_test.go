@@ -52,7 +52,7 @@ func payIn(t *testing.T, openBrowser func(*testing.T) *session) {
 		}
 		code := fmt.Sprintf("section:has(#m%d-address) .qr svg", n)
 		session.script(fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block: "center"})`, code))
-		if got, err := readCode(withoutBorder(session.shot(code))); err != nil || got != want {
+		if got, err := readCode(withoutCorners(session.shot(code))); err != nil || got != want {
 			t.Errorf("%s: the code contains %q (%v), want %q", method.CryptoCurrency, got, err, want)
 		}
 		session.click(fmt.Sprintf("#m%d-amount", n))

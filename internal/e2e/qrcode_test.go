@@ -18,7 +18,7 @@ import (
 // decode reads the QR code of an element from a screenshot.
 func (b *tab) decode(selector string) string {
 	b.t.Helper()
-	text, err := readCode(withoutBorder(b.elementPicture(selector)))
+	text, err := readCode(withoutCorners(b.elementPicture(selector)))
 	if err != nil {
 		b.t.Fatalf("no QR code can be read from %s: %v", selector, err)
 	}
@@ -34,13 +34,6 @@ func (b *tab) elementPicture(selector string) image.Image {
 	picture, _, err := image.Decode(bytes.NewReader(get(b, chromedp.Screenshot(chromedp.CSS(selector)))))
 	b.check(err)
 	return picture
-}
-
-// withoutBorder returns a picture of a code without the border and the round corners of its tile, which
-// are dark on a dark page. A part of the quiet zone remains.
-func withoutBorder(picture image.Image) image.Image {
-	const tile = 20 // pixels; the quiet zone has at least 30
-	return crop(picture, tile)
 }
 
 // crop returns a picture without a border of the given number of pixels.
