@@ -24,8 +24,9 @@ type network struct {
 	fixture *fixture
 
 	mu        sync.Mutex
-	unwatched bool  // the watcher observes nothing
-	payError  error // of Pay; nil if it succeeds
+	unwatched bool   // the watcher observes nothing
+	paid      func() // called after each payment, instead of an observation; nil for an observation at once
+	payError  error  // of Pay; nil if it succeeds
 	sequence  int64
 	tip       int64
 	transfers []chain.Transfer
@@ -83,6 +84,10 @@ func (n *network) Pay(ctx context.Context, asset chain.Asset, script string, amo
 		ID: tx + ":0", Tx: tx, Asset: asset.Code, Script: script, Amount: amount, Spends: []string{"in" + tx + ":0"},
 		FirstSeen: n.now(),
 	})
+	if n.paid != nil {
+		n.paid()
+		return tx, nil
+	}
 	return tx, n.observe(ctx)
 }
 

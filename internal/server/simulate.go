@@ -87,11 +87,33 @@ func (s *server) simulateAction(ctx context.Context, inv *invoice.Invoice, r api
 	case err != nil:
 		return nil, fmt.Errorf("simulate %s: %w", r.Action, err)
 	}
-	newer, err := s.Invoices.Wait(ctx, inv.ID, inv.Version, simulationTimeout)
-	if errors.Is(err, invoice.ErrNotModified) {
-		return s.Invoices.Invoice(ctx, inv.ID)
+	return s.waitForTransfers(ctx, inv)
+}
+
+// waitForTransfers waits up to simulationTimeout until the transfers of an invoice differ from those of inv, and returns the
+// newest invoice. Other changes, such as an added payment request, do not end the wait.
+func (s *server) waitForTransfers(ctx context.Context, inv *invoice.Invoice) (*invoice.Invoice, error) {
+	ctx, cancel := context.WithTimeout(ctx, simulationTimeout)
+	defer cancel()
+	newest := inv
+	for {
+		newer, err := s.Invoices.Wait(ctx, inv.ID, newest.Version, simulationTimeout)
+		switch {
+		case errors.Is(err, invoice.ErrNotModified):
+			return s.Invoices.Invoice(context.WithoutCancel(ctx), inv.ID)
+		case err != nil:
+			return nil, err
+		case !slices.EqualFunc(newer.Transfers, inv.Transfers, sameObservation):
+			return newer, nil
+		}
+		newest = newer
 	}
-	return newer, err
+}
+
+// sameObservation reports whether the network shows the same of a transfer in two states of an invoice.
+func sameObservation(a, b invoice.Transfer) bool {
+	return a.ID == b.ID && a.Presence == b.Presence && a.Confirmations == b.Confirmations &&
+		(a.Block == nil) == (b.Block == nil) && a.Amount.Equal(b.Amount)
 }
 
 var errClockTooFar = &problem{status: http.StatusConflict, code: "clock_too_far", message: "The invoice's clock can be at most one year ahead"}

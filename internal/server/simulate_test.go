@@ -199,6 +199,31 @@ func TestSimulate_answers_without_a_watcher(t *testing.T) {
 	})
 }
 
+func TestSimulate_waits_for_the_payment_while_the_invoice_changes_otherwise(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, time.Now)
+		id := f.create(t, "all", minimalBody)
+		f.simnet.paid = func() {
+			go func() {
+				time.Sleep(100 * time.Millisecond)
+				if _, err := f.invoices.MoveClock(t.Context(), id, time.Second); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(time.Second)
+				if err := f.simnet.observe(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}()
+		}
+		got := summarise(f.simulateAction(t, id, `{"action":"exact"}`))
+		want := summary{"pending", []string{}, "0", []string{"0.00001158 BTC seen"}}
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("answer (-got +want):\n%s", diff)
+		}
+	})
+}
+
 func TestSimulate_a_declined_invoice_can_be_paid(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
