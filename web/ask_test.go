@@ -21,6 +21,7 @@ func TestRequestPayment_redirects_to_the_page(t *testing.T) {
 	}{
 		{"success", nil, 303, "/invoice/abc?m=BTC-LN", ""},
 		{"the wallet is away", &client.Error{Status: 503, Code: "no_payment_request"}, 303, "/invoice/abc?ask_refused=no_payment_request&m=BTC-LN", "Lightning does not answer now. Pay another way, or try again."},
+		{"the wallet refuses the amount", &client.Error{Status: 409, Code: "payment_request_amount"}, 303, "/invoice/abc?ask_refused=payment_request_amount&m=BTC-LN", "This amount cannot be paid over Lightning. Pay another way."},
 		{"too many", &client.Error{Status: 429, Code: "too_many_payment_requests"}, 303, "/invoice/abc?ask_refused=too_many_payment_requests&m=BTC-LN", "try again in an hour"},
 		{"one is being made", &client.Error{Status: 409, Code: "payment_request_running"}, 303, "/invoice/abc?ask_refused=payment_request_running&m=BTC-LN", "Look again in a few seconds"},
 		{"no database", &client.Error{Status: 503, Code: "unavailable"}, 303, "/invoice/abc?ask_refused=unavailable&m=BTC-LN", "Lightning does not answer now"},

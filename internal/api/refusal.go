@@ -18,4 +18,5 @@ const (
 	CodeAsking          = "payment_request_running"
 	CodeTooManyRequests = "too_many_payment_requests"
 	CodeNoRequest       = "no_payment_request"
+	CodeRequestAmount   = "payment_request_amount"
 )

@@ -2,7 +2,7 @@ package chain
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -36,7 +36,7 @@ type Requester interface {
 	// RequestNetwork is the prefix of the currency that the requests have after "ln": "bc", "tb", "tbs" or "bcrt".
 	RequestNetwork() string
 	// Ask lets the provider make a payment request. The caller checks the offer. The same Ask makes another
-	// request each time.
+	// request each time. It returns a *LimitError if the provider makes no request of the amount.
 	Ask(ctx context.Context, ask Ask) (Offer, error)
 	// Cancel makes a request that is not paid unpayable, if the provider can, and does nothing otherwise.
 	Cancel(ctx context.Context, hash string) error
@@ -51,8 +51,17 @@ type Ask struct {
 	Memo string
 }
 
-// ErrAmount means that the provider makes no request of an amount.
-var ErrAmount = errors.New("the provider makes no payment request of this amount")
+// LimitError means that the provider makes no request of an amount, but of amounts from Least to Most. A Most of zero is no
+// bound.
+type LimitError struct{ Least, Most money.Amount }
+
+// Error implements error.
+func (e *LimitError) Error() string {
+	if e.Most.IsZero() {
+		return fmt.Sprintf("the provider makes payment requests of %s %s or more", e.Least, e.Least.Currency().Code)
+	}
+	return fmt.Sprintf("the provider makes payment requests from %s to %s %s", e.Least, e.Most, e.Most.Currency().Code)
+}
 
 // MaxMemo is the maximum length of a description, in bytes.
 const MaxMemo = 100

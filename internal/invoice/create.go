@@ -89,18 +89,32 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	}
 	id, now, evidence := cmp.Or(r.ID, s.newID()), s.now(), rates.Evidence(r.Terms.Price.Currency(), rateCodes(priced)...)
 	r.source, r.evidence = rates.Source(), evidenceName(evidence)
-	s.prederive(priced)
-	asked := s.askForNew(id, r, priced, now)
-	inv, replayed, err := s.storage.CreateInvoice(ctx, Creation{
+	creation := Creation{
 		MerchantID: r.MerchantID, Key: r.Key, BodyHash: r.BodyHash, At: now, Nonce: r.Nonce, Order: r.Order, Link: r.Link,
 		Mode: r.Mode, UnpaidLimits: r.UnpaidLimits,
 		EvidenceName: r.evidence, Evidence: evidence, PluginMetadata: r.PluginMetadata,
-		Build: func(next NextIndex) (*Invoice, error) {
-			return s.build(id, now, r, priced, asked.made, progress, next)
-		},
-	})
+	}
+	s.prederive(priced)
+	var asked creationCalls
+	if r.asksAtOnce(priced) {
+		inv, replayed, err := s.storage.CheckCreation(ctx, creation)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("create invoice: %w", err)
+		case replayed:
+			return inv, nil
+		}
+		asked = s.askForNew(id, r, priced, now)
+		if priced, err = asked.withoutRefused(priced, r.Terms.Price.Currency()); err != nil {
+			return nil, err
+		}
+	}
+	creation.Build = func(next NextIndex) (*Invoice, error) {
+		return s.build(id, now, r, priced, asked.made, progress, next)
+	}
+	inv, replayed, err := s.storage.CreateInvoice(ctx, creation)
 	if err != nil || replayed {
-		asked.discard()
+		asked.discard(err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create invoice: %w", err)

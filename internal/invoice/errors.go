@@ -44,6 +44,8 @@ var (
 	ErrStale = errors.New("the invoice changed since it was read")
 	// ErrTooLittle means that the amount still due is below the minimum of every payment method.
 	ErrTooLittle = errors.New("too little is due for any payment method")
+	// ErrTooMuch means that the amount still due is above the maximum of every payment method.
+	ErrTooMuch = errors.New("too much is due for any payment method")
 	// ErrNothingReceived means that the invoice received no money that could be refunded.
 	ErrNothingReceived = errors.New("nothing was received")
 	// ErrRefundAsset means that the invoice received no money in the asset of the refund address.

@@ -21,15 +21,15 @@ import (
 // wallet is a simulated provider of payment requests. Its fields are protected by mu.
 type wallet struct {
 	*lightningtest.Wallet
-	mu      sync.Mutex
-	err     error                // of all calls
-	least   int64                // of a request, in millisatoshi
-	block   chan struct{}        // Make waits until it is closed; nil = it does not wait
-	repeat  string               // Make returns the request with this payment hash
-	expiry  time.Duration        // of requests; 0 = as asked
-	settled map[string]time.Time // times that the provider states instead of its own
-	asks    []lightning.Ask
-	cancels []string
+	mu          sync.Mutex
+	err         error                // of all calls
+	least, most int64                // of a request, in millisatoshi; a most of 0 is no bound
+	block       chan struct{}        // Make waits until it is closed; nil = it does not wait
+	repeat      string               // Make returns the request with this payment hash
+	expiry      time.Duration        // of requests; 0 = as asked
+	settled     map[string]time.Time // times that the provider states instead of its own
+	asks        []lightning.Ask
+	cancels     []string
 }
 
 func (w *wallet) set(change func()) {
@@ -55,8 +55,8 @@ func (w *wallet) Make(ctx context.Context, ask lightning.Ask) (lightning.Made, e
 	switch {
 	case w.err != nil:
 		return lightning.Made{}, w.err
-	case ask.MilliSatoshi < w.least:
-		return lightning.Made{}, &lightning.LimitError{Least: w.least}
+	case ask.MilliSatoshi < w.least || w.most > 0 && ask.MilliSatoshi > w.most:
+		return lightning.Made{}, lightning.NewLimitError(w.least, w.most)
 	}
 	if i, ok := w.Find(w.repeat); ok {
 		return lightning.Made{Text: i.Text, Hash: i.Hash}, nil
@@ -160,10 +160,13 @@ func openLightning(t *testing.T, store *storage.Storage) *lightningShop {
 }
 
 // start begins with a new service and new watchers, as after a restart.
-func (s *lightningShop) start() {
+func (s *lightningShop) start() { s.startOn(s.store) }
+
+// startOn is start with a storage for the service.
+func (s *lightningShop) startOn(store invoice.Storage) {
 	log := slog.New(slog.DiscardHandler)
 	s.service = invoice.NewService(invoice.Config{
-		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Live: {coins{s.net}}}, Connections: s.connections, Rates: s.currentRates,
+		Storage: store, Networks: map[invoice.Mode][]chain.Network{invoice.Live: {coins{s.net}}}, Connections: s.connections, Rates: s.currentRates,
 		Now: s.clock.Now, NewID: s.newID, Log: log, Encode: func(_ *invoice.Invoice, e invoice.Event) []byte { return []byte(e.Type) },
 	})
 	newWatcher := func(n chain.Scanner) *watcher.Watcher {

@@ -175,7 +175,7 @@ const maxQuotes = 100
 // caller has seen: if there is a newer one, Requote changes nothing. If seen is 0, Requote always
 // adds a quote. It leaves out methods that cannot carry the remainder, have no rate now, or whose
 // network is not reached.
-// The errors are ErrNotFound, ErrState, ErrTooLittle, ErrUnwatched, ErrUnreached and *NoRateError.
+// The errors are ErrNotFound, ErrState, ErrTooLittle, ErrTooMuch, ErrUnwatched, ErrUnreached and *NoRateError.
 func (s *Service) Requote(ctx context.Context, id string, actor Decider, seen int) (*Invoice, error) {
 	progress, err := s.storage.Progress(ctx)
 	if err != nil {
@@ -257,7 +257,7 @@ func (s *Service) requote(inv *Invoice, rates Rates, progress map[chain.ID]Progr
 // the amount.
 func (s *Service) currentPrices(inv *Invoice, due money.Amount, rates Rates, progress map[chain.ID]Progress) ([]Price, error) {
 	var prices []Price
-	var watched, reached, rated bool
+	var watched, reached, rated, tooLittle bool
 	for _, m := range inv.Methods {
 		if _, offered := s.Asset(m.Asset.Network, m.Asset.Code); !offered || !s.isScanned(m.Asset.Network) && !s.unwatched {
 			continue
@@ -272,8 +272,11 @@ func (s *Service) currentPrices(inv *Invoice, due money.Amount, rates Rates, pro
 			continue
 		}
 		rated = true
-		if isPayable(m.Asset, inv.Terms.Lightning, price.Expected) {
+		switch {
+		case isPayable(m.Asset, inv.Terms.Lightning, price.Expected):
 			prices = append(prices, price)
+		case !isTooLarge(m.Asset, inv.Terms.Lightning, price.Expected):
+			tooLittle = true
 		}
 	}
 	switch {
@@ -285,6 +288,8 @@ func (s *Service) currentPrices(inv *Invoice, due money.Amount, rates Rates, pro
 		return nil, ErrUnreached
 	case !rated:
 		return nil, &NoRateError{Fiat: due.Currency()}
+	case !tooLittle:
+		return nil, ErrTooMuch
 	}
 	return nil, ErrTooLittle
 }

@@ -1,12 +1,15 @@
 package invoice_test
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
+	"chequer/internal/storage"
 )
 
 func TestRequest_limits_the_calls_for_an_invoice(t *testing.T) {
@@ -74,10 +77,122 @@ func TestRequest_keeps_the_limits_of_the_merchant(t *testing.T) {
 		if small, ok := errors.AsType[*invoice.TooSmallError](err); !ok || small.Smallest.String() != "0.08" {
 			t.Errorf("below the least: %v, want a *TooSmallError with 0.08", err)
 		}
+	})
+}
+
+func TestRequest_keeps_the_limits_of_the_provider(t *testing.T) {
+	inLightning(t, func(t *testing.T, s *lightningShop) {
 		w := s.walletsByID["w1"]
-		w.set(func() { w.least = 50_000_000 })
-		s.wantNone(s.createLive("8.00", "w1"))
-		s.mustShow(s.createLive("80.00", "w1"), 100_000) // the refusal of an amount is no failure of the provider
+		w.set(func() { w.least, w.most = 50_000_000, 150_000_000 })
+		for amount, want := range map[string]bool{"39.99": false, "40.00": true, "120.00": true, "120.01": false} {
+			inv := s.createLive(amount, "w1")
+			if _, priced := inv.Quote().Price(chain.CodeLightning); priced != want {
+				t.Errorf("%s euro can be paid by Lightning: %t, want %t", amount, priced, want)
+			}
+		}
+		_, err := s.service.Create(t.Context(), s.requestLive("8.00", "w1", chain.CodeLightning))
+		if small, ok := errors.AsType[*invoice.TooSmallError](err); !ok || small.Smallest.String() != "40" {
+			t.Errorf("below the least: %v, want a *TooSmallError with 40", err)
+		}
+		if _, err := s.service.Create(t.Context(), s.requestLive("200.00", "w1", chain.CodeLightning)); !errors.Is(err, invoice.ErrTooLarge) {
+			t.Errorf("above the most: %v, want ErrTooLarge", err)
+		}
+		r := s.requestLive("8.00", "w1")
+		r.Terms.Lightning.OnDemand = true
+		inv, err := s.service.Create(t.Context(), r)
+		s.must(err)
+		_, err = s.service.RequestPayment(t.Context(), inv.ID, chain.CodeLightning)
+		if limit, ok := errors.AsType[*chain.LimitError](err); !ok || !limit.Least.Equal(sats(50_000)) {
+			t.Errorf("on demand: %v, want a *LimitError", err)
+		}
+	})
+}
+
+func TestRequest_is_not_made_for_a_creation_that_is_refused(t *testing.T) {
+	onLightning(t, func(t *testing.T, s *lightningShop) {
+		plain := func() invoice.CreateRequest { return s.requestLive("8.00", "w1") }
+		keyed := plain()
+		keyed.Key, keyed.BodyHash = invoice.IdempotencyKey{Namespace: "n", Value: "k"}, "b"
+		limited := plain()
+		limited.UnpaidLimits = []invoice.UnpaidLimit{{Max: 1}}
+		nonce := plain()
+		nonce.Nonce = invoice.Nonce{Key: "key", Value: "nonce", TTL: time.Hour}
+		for name, r := range map[string]invoice.CreateRequest{"a known key": keyed, "a limit": limited, "a used nonce": nonce} {
+			first, err := s.service.Create(t.Context(), r)
+			s.must(err)
+			before := len(s.walletsByID["w1"].made())
+			second, err := s.service.Create(t.Context(), r)
+			if err == nil && second.ID != first.ID {
+				t.Errorf("%s: another invoice was made", name)
+			}
+			if made := len(s.walletsByID["w1"].made()) - before; made != 0 {
+				t.Errorf("%s: %d requests were made for nothing (%v)", name, made, err)
+			}
+		}
+	})
+}
+
+// uncertainStorage writes an invoice, and loses the answer.
+type uncertainStorage struct{ *storage.Storage }
+
+func (s uncertainStorage) CreateInvoice(ctx context.Context, c invoice.Creation) (*invoice.Invoice, bool, error) {
+	if _, _, err := s.Storage.CreateInvoice(ctx, c); err != nil {
+		return nil, false, err
+	}
+	return nil, false, invoice.ErrUnavailable
+}
+
+func TestRequest_is_not_cancelled_if_the_invoice_may_be_written(t *testing.T) {
+	inLightning(t, func(t *testing.T, s *lightningShop) {
+		s.startOn(uncertainStorage{s.store})
+		if _, err := s.service.Create(t.Context(), s.requestLive("8.00", "w1")); !errors.Is(err, invoice.ErrUnavailable) {
+			t.Fatalf("Create() = %v, want ErrUnavailable", err)
+		}
+		s.service.Close() // it waits for the calls
+		if got := s.walletsByID["w1"].cancelled(); len(got) > 0 {
+			t.Errorf("cancelled: %v, want none", got)
+		}
+	})
+}
+
+func TestRequest_is_not_made_while_that_of_the_creation_is(t *testing.T) {
+	inLightning(t, func(t *testing.T, s *lightningShop) {
+		w, block := s.walletsByID["w1"], make(chan struct{})
+		w.set(func() { w.block = block })
+		inv := s.createLive("8.00", "w1")
+		s.wantNone(inv)
+		if _, err := s.service.RequestPayment(t.Context(), inv.ID, chain.CodeLightning); !errors.Is(err, invoice.ErrAsking) {
+			t.Errorf("RequestPayment() = %v, want ErrAsking", err)
+		}
+		close(block)
+		s.eventually("the late request appears", func() bool { _, ok := s.shown(s.reload(inv)); return ok })
+	})
+}
+
+func TestMayRequest_allows_twenty_requests(t *testing.T) {
+	inLightning(t, func(t *testing.T, s *lightningShop) {
+		inv := s.createLive("8.00", "w1")
+		old := s.mustShow(inv, 10_000)
+		old.Superseded = true
+		for n, want := range map[int]bool{19: true, 20: false} {
+			inv.Quotes[0].Requests = slices.Repeat([]invoice.PaymentRequest{old}, n)
+			if got := inv.Evaluation().MayRequest(s.method(inv), s.clock.Now()); got != want {
+				t.Errorf("after %d requests the shopper may ask for another: %t, want %t", n, got, want)
+			}
+		}
+	})
+}
+
+func TestRequote_names_an_amount_above_the_limits(t *testing.T) {
+	inLightning(t, func(t *testing.T, s *lightningShop) {
+		r := s.requestLive("8.00", "w1", chain.CodeLightning)
+		r.Terms.Lightning.Most = sats(10_000)
+		inv, err := s.service.Create(t.Context(), r)
+		s.must(err)
+		s.setRates("BTC-EUR=40000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
+		if _, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 0); !errors.Is(err, invoice.ErrTooMuch) {
+			t.Errorf("Requote() = %v, want ErrTooMuch", err)
+		}
 	})
 }
 

@@ -98,6 +98,9 @@ func TestRequest_that_is_late_gives_way_to_one_that_the_shopper_sees(t *testing.
 		w.set(func() { w.block = block })
 		inv := s.createLive("8.00", "w1")
 		w.set(func() { w.block = nil })
+		first := s.service
+		defer first.Close()
+		s.start() // another process
 		inv, err := s.service.RequestPayment(t.Context(), inv.ID, chain.CodeLightning)
 		s.must(err)
 		seen := s.mustShow(inv, 10_000)

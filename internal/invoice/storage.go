@@ -20,6 +20,9 @@ type Storage interface {
 	// Order.After. Otherwise it returns ErrNonceUsed if the nonce was used before, and ErrLinkUsed
 	// if the link has reached its limit of invoices.
 	CreateInvoice(ctx context.Context, c Creation) (inv *Invoice, replayed bool, err error)
+	// CheckCreation returns what CreateInvoice would return now, without a change: an existing invoice with replayed true, or
+	// an error. If CreateInvoice would build a new invoice, CheckCreation returns false and no error.
+	CheckCreation(ctx context.Context, c Creation) (inv *Invoice, replayed bool, err error)
 	// OrderedInvoice returns an invoice of an order: an invoice that is paid at the order's price,
 	// otherwise another paid invoice, otherwise the newest invoice. It returns ErrNotFound if there is
 	// none. Order.After is ignored.

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/api"
+	"chequer/internal/chain"
 	"chequer/internal/httpapi"
 	"chequer/internal/invoice"
 	"chequer/internal/invoicing"
@@ -76,6 +77,7 @@ var domainProblems = []struct {
 	{invoice.ErrNoRequest, &problem{status: http.StatusServiceUnavailable, code: api.CodeNoRequest, message: "Lightning does not answer now: no payment request was made", retry: 5}},
 	{invoice.ErrState, &problem{status: http.StatusConflict, code: "wrong_state", message: "The invoice does not allow this now"}},
 	{invoice.ErrTooLittle, &problem{status: http.StatusConflict, code: "too_little_due", message: "The amount due is too small for every payment method"}},
+	{invoice.ErrTooMuch, &problem{status: http.StatusConflict, code: "too_much_due", message: "The amount due is too large for every payment method"}},
 	{invoice.ErrNothingReceived, &problem{status: http.StatusConflict, code: "nothing_received", message: "The invoice received nothing that can be refunded"}},
 	{invoice.ErrRefundAsset, invalid("currency", "must be a payment method by which the invoice received money")},
 	{invoice.ErrRefundSet, &problem{status: http.StatusConflict, code: "refund_address_set", message: "A refund address is set already, and cannot be changed"}},
@@ -128,6 +130,9 @@ func problemOf(err error) *problem {
 	if small, ok := errors.AsType[*invoice.TooSmallError](err); ok {
 		return invalid("amount", fmt.Sprintf("must be at least %s %s for the payment methods offered",
 			small.Smallest, small.Smallest.Currency().Code))
+	}
+	if limit, ok := errors.AsType[*chain.LimitError](err); ok {
+		return &problem{status: http.StatusConflict, code: api.CodeRequestAmount, message: "No payment request of this amount: " + limit.Error()}
 	}
 	if unknown, ok := errors.AsType[*invoice.UnknownMethodError](err); ok {
 		if methodCode.MatchString(unknown.Code) {

@@ -152,6 +152,8 @@ func TestLightning_a_method_without_a_request_is_no_address(t *testing.T) {
 		t.Errorf("the statement has a method without an address: %s", r.Proof)
 	}
 	checkRefused(t, f.ask(id, "all", "{}"), http.StatusServiceUnavailable, "no_payment_request")
+	l.err = &chain.LimitError{Least: money.MustParse("1", money.BTC), Most: money.MustParse("2", money.BTC)}
+	checkRefused(t, f.ask(id, "all", "{}"), http.StatusConflict, "payment_request_amount")
 	checkRefused(t, f.ask(id, "all", `{"payment_method":"BTC"}`), http.StatusBadRequest, "invalid_payment_method")
 	checkRefused(t, f.ask(id, "read", "{}"), http.StatusForbidden, "key_may_not")
 	l.err, l.ends = nil, 5*time.Minute

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"chequer/internal/api"
+	"chequer/internal/chain"
 	"chequer/internal/chain/simnet"
 	"chequer/internal/httpapi"
 	"chequer/internal/invoice"
@@ -177,6 +178,10 @@ var mistakes = []mistake{
 	storageFault("storage is busy", fmt.Errorf("find key: %w", invoice.ErrUnavailable)),
 	storageFault("caller is gone", fmt.Errorf("find key: %w", context.Canceled)),
 	storageFault("invoice is in another state", fmt.Errorf("cancel: %w", invoice.ErrState)),
+	storageFault("more is due than a method allows", fmt.Errorf("requote: %w", invoice.ErrTooMuch)),
+	storageFault("the Lightning wallet refuses the amount", fmt.Errorf("%w: %w", invoice.ErrNoRequest, &chain.LimitError{
+		Least: money.MustParse("0.00001", money.BTC), Most: money.MustParse("0.01", money.BTC),
+	})),
 	storageFault("an internal error", errors.New("expired_at")),
 	{"a live invoice is simulated", func(f *fixture) *http.Response { return f.simulate("live", "exact") }},
 	{"nothing to simulate", func(f *fixture) *http.Response { return f.simulate("all", "confirm") }},

@@ -22,16 +22,61 @@ func (s *Storage) CreateInvoice(ctx context.Context, c invoice.Creation) (inv *i
 		s.shared.forget()
 		result, err = answer(ctx, share, create)
 	}
-	if known, ok := errors.AsType[*existingInvoiceError](err); ok {
-		inv, err = s.Invoice(ctx, known.invoiceID)
-		return inv, true, err
-	}
 	if err != nil {
-		return nil, false, err
+		return s.existing(ctx, err)
 	}
 	s.shared.markCommitted(result.shared)
 	s.prune(ctx, c.At)
 	return result.invoice, false, nil
+}
+
+// existing returns the invoice to which a creation leads if err is an *existingInvoiceError, and otherwise err.
+func (s *Storage) existing(ctx context.Context, err error) (inv *invoice.Invoice, replayed bool, _ error) {
+	known, ok := errors.AsType[*existingInvoiceError](err)
+	if !ok {
+		return nil, false, err
+	}
+	inv, err = s.Invoice(ctx, known.invoiceID)
+	return inv, true, err
+}
+
+// CheckCreation implements invoice.Storage.
+func (s *Storage) CheckCreation(ctx context.Context, c invoice.Creation) (inv *invoice.Invoice, replayed bool, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		known, err := findKey(ctx, q, c)
+		if errors.Is(err, invoice.ErrNotFound) {
+			known, err = "", nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.refuse(ctx, q, c, known, ""); err != nil {
+			return err
+		}
+		return checkNonce(ctx, q, c)
+	})
+	if err != nil {
+		return s.existing(ctx, err)
+	}
+	return nil, false, nil
+}
+
+// refuse returns an error if a creation builds no invoice: *existingInvoiceError if its idempotency key leads to known, or its
+// order to an invoice, *invoice.TooManyUnpaidError or invoice.ErrLinkUsed. lock is the clause that locks the row of the link.
+func (s *Storage) refuse(ctx context.Context, q querier, c invoice.Creation, known, lock string) error {
+	if known == "" {
+		var err error
+		if known, err = findOrder(ctx, q, c.Order); err != nil {
+			return err
+		}
+	}
+	if known != "" {
+		return &existingInvoiceError{known}
+	}
+	if err := s.checkUnpaidLimits(ctx, q, c); err != nil {
+		return err
+	}
+	return checkLinkUses(ctx, q, c, lock)
 }
 
 // created is a new invoice with its shared terms.
@@ -63,19 +108,10 @@ func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (cr
 		return created{}, err
 	}
 	known, err := claimKey(ctx, q, c)
-	if err == nil && known == "" {
-		known, err = findOrder(ctx, q, c.Order)
-	}
 	if err != nil {
 		return created{}, err
 	}
-	if known != "" {
-		return created{}, &existingInvoiceError{known}
-	}
-	if err := s.checkUnpaidLimits(ctx, q, c); err != nil {
-		return created{}, err
-	}
-	if err := s.checkLinkUses(ctx, q, c); err != nil {
+	if err := s.refuse(ctx, q, c, known, s.engine.ForUpdate); err != nil {
 		return created{}, err
 	}
 	if err := takeNonce(ctx, q, c); err != nil {

@@ -112,12 +112,12 @@ func (s *Storage) LinkUses(ctx context.Context, slug string) (int, error) {
 
 // checkLinkUses returns invoice.ErrLinkUsed if the link of a creation has reached its limit of invoices, and
 // merchant.ErrNotFound if the link was removed in the meantime. It locks the link until the end of the transaction.
-func (s *Storage) checkLinkUses(ctx context.Context, q querier, c invoice.Creation) error {
+func checkLinkUses(ctx context.Context, q querier, c invoice.Creation, lock string) error {
 	if c.Link.Slug == "" {
 		return nil
 	}
 	var used int
-	err := q.QueryRowContext(ctx, "SELECT uses FROM links WHERE slug = $1 AND merchant_id = $2 AND removed_at IS NULL"+s.engine.ForUpdate,
+	err := q.QueryRowContext(ctx, "SELECT uses FROM links WHERE slug = $1 AND merchant_id = $2 AND removed_at IS NULL"+lock,
 		c.Link.Slug, c.MerchantID).Scan(&used)
 	if err != nil {
 		return merchantNotFound(err, "read uses of link")

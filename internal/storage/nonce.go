@@ -50,6 +50,23 @@ func takeNonce(ctx context.Context, q querier, c invoice.Creation) error {
 	return err
 }
 
+// checkNonce returns invoice.ErrNonceUsed if the nonce of a creation was used before.
+func checkNonce(ctx context.Context, q querier, c invoice.Creation) error {
+	if c.Nonce.Value == "" {
+		return nil
+	}
+	var used bool
+	err := q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM nonces WHERE key = $1 AND nonce = $2 AND expires_at > $3)",
+		c.Nonce.Key, c.Nonce.Value, c.At.UnixMilli()).Scan(&used)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read nonce: %w", err)
+	case used:
+		return invoice.ErrNonceUsed
+	}
+	return nil
+}
+
 // prune calls deleteExpired in its own transaction, at most once per pruneInterval. A failure is only logged,
 // since the next call deletes the rows.
 func (s *Storage) prune(ctx context.Context, now time.Time) {

@@ -25,7 +25,7 @@ func requote(r api.Resource, s pageContext) views.RequoteForm {
 // AskRefusals are the reasons why no payment request was made.
 var AskRefusals = Refusals{
 	api.CodeNoRequest: "ask.none", api.CodeTooManyRequests: "ask.many", api.CodeAsking: "ask.running",
-	RefusedUnavailable: "ask.none", RefusedOther: "refused.changed",
+	api.CodeRequestAmount: "refused.requested", RefusedUnavailable: "ask.none", RefusedOther: "refused.changed",
 }
 
 // isLightning reports whether the address of a method is a payment request.

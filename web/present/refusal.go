@@ -22,7 +22,8 @@ var SimulationRefusals = Refusals{
 
 // RequoteRefusals are the reasons why a new quote was refused.
 var RequoteRefusals = Refusals{
-	api.CodeNoRate: "requote.no_rate", "too_little_due": "requote.too_little", RefusedUnavailable: "fault.away.text", RefusedOther: "refused.changed",
+	api.CodeNoRate: "requote.no_rate", "too_little_due": "requote.too_little", "too_much_due": "refused.requested",
+	RefusedUnavailable: "fault.away.text", RefusedOther: "refused.changed",
 }
 
 // Text returns the text for a code; empty for an unknown code.

@@ -37,7 +37,7 @@ func TestAsk_returns_a_checked_offer(t *testing.T) {
 			"too much":        {chain.Ask{Amount: sats(2_100_000_000_000_001), Until: ask.Until}, func() {}, "no request can ask for"},
 			"a wrong request": {ask, func() { f.provider.change = func(m *lightning.Made) { m.Text = i.Text[:100] } }, "payment request: bech32"},
 			"another hash":    {ask, func() { f.provider.change = func(m *lightning.Made) { m.Hash = i.Hash } }, "another payment hash"},
-			"a limit":         {ask, func() { f.provider.err = &lightning.LimitError{Least: 1, Most: 2} }, "from 1 to 2 msat"},
+			"a limit":         {ask, func() { f.provider.err = lightning.NewLimitError(1001, 5999) }, "from 0.00000002 to 0.00000005 BTC"},
 		} {
 			f.provider.set(func() { f.provider.change, f.provider.err = func(*lightning.Made) {}, nil; test.change() })
 			if offer, err := f.network.Ask(f.t.Context(), test.ask); err == nil || !strings.Contains(err.Error(), test.want) {

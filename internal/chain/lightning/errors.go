@@ -2,9 +2,9 @@ package lightning
 
 import (
 	"errors"
-	"fmt"
 
 	"chequer/internal/chain"
+	"chequer/internal/money"
 )
 
 var (
@@ -28,15 +28,9 @@ var (
 	ErrSilent = errors.New("the relay answers, the wallet does not: is it switched on?")
 )
 
-// LimitError means that the provider makes no request of an amount.
-type LimitError struct {
-	Least, Most int64 // in millisatoshi
-}
-
-// Unwrap returns chain.ErrAmount.
-func (e *LimitError) Unwrap() error { return chain.ErrAmount }
-
-// Error implements error.
-func (e *LimitError) Error() string {
-	return fmt.Sprintf("the provider makes requests from %d to %d msat", e.Least, e.Most)
+// NewLimitError returns the error of a provider that makes requests from least to most millisatoshi. A most of 0 is no bound.
+func NewLimitError(least, most int64) *chain.LimitError {
+	const perSatoshi = 1000
+	satoshis := func(n int64) money.Amount { return money.FromCents(n, money.BTC) }
+	return &chain.LimitError{Least: satoshis((least + perSatoshi - 1) / perSatoshi), Most: satoshis(most / perSatoshi)}
 }

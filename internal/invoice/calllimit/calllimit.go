@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -56,7 +57,13 @@ const (
 	maxRemembered = 10_000
 	// minWait and maxWait bound the waits after the failures of a provider.
 	minWait, maxWait = time.Second, time.Minute
+	// jitter is the part of a wait by which it is shortened at random, so that servers that failed together do not call
+	// together: a quarter.
+	jitter = 4
 )
+
+// cancelWaits are the waits after the failures to cancel a request.
+var cancelWaits = []time.Duration{2 * time.Second, 15 * time.Second, 2 * time.Minute}
 
 // New returns a new Limiter.
 func New() *Limiter {
@@ -106,13 +113,13 @@ func (l *Limiter) End(network string, now time.Time, failed bool) {
 		p.wait, p.until = 0, time.Time{}
 	case !now.Before(p.until): // one of several calls that failed together
 		p.wait = min(max(2*p.wait, minWait), maxWait)
-		p.until = now.Add(p.wait)
+		p.until = now.Add(p.wait - rand.N(p.wait/jitter+1))
 	}
 }
 
-// Reserve begins a call for an existing invoice that has a number of payment requests. The caller must end the call with
-// done. The errors are ErrRunning and ErrTooMany.
-func (l *Limiter) Reserve(invoiceID string, requests int, now time.Time) (done func(), err error) {
+// Reserve begins a call for an existing invoice whose payment requests were made at some times, by any process. The caller
+// must end the call with done. The errors are ErrRunning and ErrTooMany.
+func (l *Limiter) Reserve(invoiceID string, made []time.Time, now time.Time) (done func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.invoices) >= maxRemembered {
@@ -131,7 +138,7 @@ func (l *Limiter) Reserve(invoiceID string, requests int, now time.Time) (done f
 	switch {
 	case i.running != nil:
 		return nil, ErrRunning
-	case len(i.at) >= maxPerHour || requests >= MaxRequests || l.ctx.Err() != nil:
+	case max(len(i.at), madeWithin(made, now)) >= maxPerHour || len(made) >= MaxRequests || l.ctx.Err() != nil:
 		return nil, ErrTooMany
 	}
 	i.at = append(i.at, now)
@@ -143,6 +150,17 @@ func (l *Limiter) Reserve(invoiceID string, requests int, now time.Time) (done f
 		i.running = nil
 		close(running)
 	}, nil
+}
+
+// madeWithin counts the payment requests of the last window that were made after the creation of the invoice, which the
+// first one belongs to.
+func madeWithin(made []time.Time, now time.Time) (n int) {
+	for i, at := range made {
+		if i > 0 && now.Sub(at) <= window {
+			n++
+		}
+	}
+	return n
 }
 
 // Pending returns a channel that is closed when the running call for an invoice ends; nil if none runs.
@@ -162,11 +180,28 @@ func (l *Limiter) Claim(hash string, now time.Time) bool {
 	return remember(l.claimed, hash, now)
 }
 
-// Cancel reports whether the request with a payment hash was not cancelled before, and records that it is.
-func (l *Limiter) Cancel(hash string, now time.Time) bool {
+// Cancel begins to cancel the request with a payment hash, unless that was begun before. It calls cancel again after a
+// failure, after each of cancelWaits.
+func (l *Limiter) Cancel(hash string, now time.Time, cancel func(ctx context.Context) error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.ctx.Err() == nil && remember(l.cancelled, hash, now)
+	begins := l.ctx.Err() == nil && remember(l.cancelled, hash, now)
+	l.mu.Unlock()
+	if !begins {
+		return
+	}
+	l.Go(func(ctx context.Context) {
+		for _, wait := range cancelWaits {
+			if cancel(ctx) == nil {
+				return
+			}
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+				return
+			}
+		}
+		_ = cancel(ctx)
+	})
 }
 
 // remember adds a hash and reports whether it is new.

@@ -87,22 +87,8 @@ func (s *Storage) replay(c invoice.Creation) (*invoice.Invoice, error) {
 func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *invoice.Invoice, replayed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if inv, err := s.replay(c); !errors.Is(err, invoice.ErrNotFound) {
-		return inv, err == nil, err
-	}
-	if newest := s.orderedID(c.Order); newest != c.Order.After {
-		return Clone(s.invoices[newest]), true, nil
-	}
-	for _, limit := range c.UnpaidLimits {
-		if s.unpaid(c, limit) >= limit.Max {
-			return nil, false, &invoice.TooManyUnpaidError{Group: limit.Group}
-		}
-	}
-	if uses := s.uses(c.Link.Slug); c.Link.Max > 0 && uses >= c.Link.Max {
-		return nil, false, invoice.ErrLinkUsed
-	}
-	if s.nonces[c.Nonce] && c.Nonce.Value != "" {
-		return nil, false, invoice.ErrNonceUsed
+	if inv, replayed, err := s.check(c); replayed || err != nil {
+		return inv, replayed, err
 	}
 	indexes := map[string]uint32{}
 	inv, err = c.Build(func(counter string) (uint32, error) {
@@ -134,6 +120,35 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 	}
 	s.write(inv)
 	return Clone(s.invoices[inv.ID]), false, nil
+}
+
+// CheckCreation implements invoice.Storage.
+func (s *Storage) CheckCreation(_ context.Context, c invoice.Creation) (inv *invoice.Invoice, replayed bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.check(c)
+}
+
+// check is CheckCreation for a caller that holds mu.
+func (s *Storage) check(c invoice.Creation) (inv *invoice.Invoice, replayed bool, err error) {
+	if inv, err := s.replay(c); !errors.Is(err, invoice.ErrNotFound) {
+		return inv, err == nil, err
+	}
+	if newest := s.orderedID(c.Order); newest != c.Order.After {
+		return Clone(s.invoices[newest]), true, nil
+	}
+	for _, limit := range c.UnpaidLimits {
+		if s.unpaid(c, limit) >= limit.Max {
+			return nil, false, &invoice.TooManyUnpaidError{Group: limit.Group}
+		}
+	}
+	if uses := s.uses(c.Link.Slug); c.Link.Max > 0 && uses >= c.Link.Max {
+		return nil, false, invoice.ErrLinkUsed
+	}
+	if s.nonces[c.Nonce] && c.Nonce.Value != "" {
+		return nil, false, invoice.ErrNonceUsed
+	}
+	return nil, false, nil
 }
 
 // unpaid counts the invoices that count towards a limit.

@@ -228,6 +228,8 @@ func (v *page) decide() error {
 		return v.showDecision(http.StatusUnprocessableEntity, inv, v.Text("desk.snooze.problem"))
 	case errors.Is(err, invoice.ErrTooLittle):
 		return v.showDecision(http.StatusUnprocessableEntity, inv, v.Text("desk.problem.little"))
+	case errors.Is(err, invoice.ErrTooMuch):
+		return v.showDecision(http.StatusUnprocessableEntity, inv, v.Text("desk.problem.much"))
 	case errors.Is(err, invoice.ErrNoRate), errors.Is(err, invoice.ErrUnreached), errors.Is(err, invoice.ErrUnwatched):
 		return v.showDecision(http.StatusUnprocessableEntity, inv, v.Text("desk.problem.quote"))
 	case err != nil:

@@ -71,7 +71,7 @@ func (p *Provider) Access(ctx context.Context) (lightning.Access, error) {
 }
 
 // Make implements lightning.Provider. The memo and the expiry of the ask are not used. The error is a
-// *lightning.LimitError if the address takes no such amount, and lightning.ErrUnsupported if the provider has no
+// *chain.LimitError if the address takes no such amount, and lightning.ErrUnsupported if the provider has no
 // payment check.
 func (p *Provider) Make(ctx context.Context, ask lightning.Ask) (lightning.Made, error) {
 	t, err := p.currentTerms(ctx)
@@ -79,7 +79,7 @@ func (p *Provider) Make(ctx context.Context, ask lightning.Ask) (lightning.Made,
 		return lightning.Made{}, fmt.Errorf("terms of %s: %w", p.address, err)
 	}
 	if ask.MilliSatoshi < int64(t.MinSendable) || ask.MilliSatoshi > int64(t.MaxSendable) {
-		return lightning.Made{}, &lightning.LimitError{Least: int64(t.MinSendable), Most: int64(t.MaxSendable)}
+		return lightning.Made{}, lightning.NewLimitError(int64(t.MinSendable), int64(t.MaxSendable))
 	}
 	made, err := p.make(ctx, t, ask)
 	if err != nil {

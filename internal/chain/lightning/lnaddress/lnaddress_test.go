@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"chequer/internal/chain"
 	"chequer/internal/chain/lightning"
 	"chequer/internal/chain/lightning/lightningtest"
 	"chequer/internal/chain/lightning/lnaddress"
@@ -170,8 +171,8 @@ func TestMake_keeps_the_limits(t *testing.T) {
 	f := newFixture(t, noon)
 	for _, amount := range []int64{999, 10_000_000_001} {
 		made, err := f.Make(t.Context(), lightning.Ask{MilliSatoshi: amount})
-		limit, ok := errors.AsType[*lightning.LimitError](err)
-		if !ok || *limit != (lightning.LimitError{Least: 1000, Most: 10_000_000_000}) {
+		limit, ok := errors.AsType[*chain.LimitError](err)
+		if !ok || limit.Least.String() != "0.00000001" || limit.Most.String() != "0.1" {
 			t.Errorf("Make(%d) = %+v, %v, want a LimitError", amount, made, err)
 		}
 	}
