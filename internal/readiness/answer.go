@@ -41,10 +41,19 @@ type Network struct {
 // redactedFault replaces the text of a fault, which names hosts of the operator.
 const redactedFault = "chequer doctor shows the fault"
 
-// redact removes the values that only the operator may see.
-func (n *Network) redact() {
-	n.Source = ""
-	if n.Fault != "" {
-		n.Fault = redactedFault
+// redacted returns the states without what only the operator may see: the Lightning networks, which are the connections of
+// the shops, and the sources and faults of the others.
+func redacted(networks []Network) []Network {
+	public := []Network{}
+	for _, n := range networks {
+		if n.Network.IsLightning() {
+			continue
+		}
+		n.Source = ""
+		if n.Fault != "" {
+			n.Fault = redactedFault
+		}
+		public = append(public, n)
 	}
+	return public
 }

@@ -39,8 +39,8 @@ type Config struct {
 	Now      func() time.Time
 }
 
-// Handler returns the handler of /readyz. The addresses of the sources and the texts of their faults
-// are only in the answer to a caller with the installation's pass.
+// Handler returns the handler of /readyz. The connections of the shops, the addresses of the sources and the texts of their
+// faults are only in the answer to a caller with the installation's pass.
 func Handler(c Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
@@ -49,9 +49,7 @@ func Handler(c Config) http.Handler {
 		networks, stateErr := c.State(ctx)
 		err = cmp.Or(err, stateErr)
 		if !c.Identity.isAuthenticated(r) {
-			for i := range networks {
-				networks[i].redact()
-			}
+			networks = redacted(networks)
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
