@@ -45,6 +45,18 @@ type program struct {
 // settings. The server ends with the benchmark.
 func serve(b *testing.B, e engine, more ...string) *program {
 	b.Helper()
+	p := prepare(b, e, more...)
+	for _, w := range wallets {
+		p.run(b, "wallet", "add", w[0], w[1])
+	}
+	p.useKey(b)
+	p.start(b)
+	return p
+}
+
+// prepare prepares a shop without wallets in a new database. The server does not run yet; it ends with the benchmark.
+func prepare(b *testing.B, e engine, more ...string) *program {
+	b.Helper()
 	binary, err := build()
 	if err != nil {
 		b.Fatal(err)
@@ -59,12 +71,11 @@ func serve(b *testing.B, e engine, more ...string) *program {
 		p.environ = append(p.environ, "CHEQUER_DATABASE_URL="+database)
 	}
 	p.run(b, "init")
-	for _, w := range wallets {
-		p.run(b, "wallet", "add", w[0], w[1])
-	}
-	p.useKey(b)
-	p.start(b)
-	b.Cleanup(func() { p.process.Kill() })
+	b.Cleanup(func() {
+		if p.process != nil {
+			p.process.Kill()
+		}
+	})
 	return p
 }
 

@@ -15,7 +15,7 @@ type BridgedHarness interface {
 	// Bridged is the bridged token.
 	Bridged() chain.Asset
 	// SendBridged is Send in the bridged token, to one script.
-	SendBridged(t *testing.T, output Output) (tx string)
+	SendBridged(t testing.TB, output Output) (tx string)
 }
 
 // bridgedToken pays one script in both tokens.

@@ -13,10 +13,10 @@ type UTXOHarness interface {
 	Harness
 	// Conflict makes a double spend of a waiting transaction. Mine can put it into a block
 	// before a scan sees it in the mempool.
-	Conflict(t *testing.T, tx string, outputs ...Output) (conflict string)
+	Conflict(t testing.TB, tx string, outputs ...Output) (conflict string)
 	// Spend puts a transaction into the mempool that spends an output of one of the harness's
 	// scripts, "txid:vout".
-	Spend(t *testing.T, outpoint string, outputs ...Output) (tx string)
+	Spend(t testing.TB, outpoint string, outputs ...Output) (tx string)
 }
 
 // utxo returns the harness as UTXOHarness, or skips the test.

@@ -27,16 +27,16 @@ type Harness interface {
 	// Asset is the asset that the harness pays with.
 	Asset() chain.Asset
 	// NewScript returns a destination without payments.
-	NewScript(t *testing.T) string
+	NewScript(t testing.TB) string
 	// Send puts a transaction into the mempool.
-	Send(t *testing.T, outputs ...Output) (tx string)
+	Send(t testing.TB, outputs ...Output) (tx string)
 	// Replace double-spends a waiting transaction.
-	Replace(t *testing.T, tx string, outputs ...Output) (replacement string)
+	Replace(t testing.TB, tx string, outputs ...Output) (replacement string)
 	// Mine mines a block with the given waiting transactions.
-	Mine(t *testing.T, txs ...string)
+	Mine(t testing.TB, txs ...string)
 	// Reorganise replaces the newest blocks by one more, from the lowest that contains one
 	// of the transactions: their transactions are unconfirmed again.
-	Reorganise(t *testing.T, txs ...string)
+	Reorganise(t testing.TB, txs ...string)
 }
 
 // Watch is a set of scripts that are watched. It implements chain.Watched.

@@ -38,9 +38,10 @@ type Network struct {
 
 	mu sync.Mutex
 	// The fields below are protected by mu.
-	lookups map[string]*lookup // by payment hash
-	backoff backoff
-	failure error // of the provider, which began the last wait
+	lookups  map[string]*lookup // by payment hash
+	notified map[string]bool    // payment hashes of notified payments whose requests are to be looked up
+	backoff  backoff
+	failure  error // of the provider, which began the last wait
 }
 
 var _ interface {
@@ -52,7 +53,10 @@ var _ interface {
 
 // NewNetwork returns a new Network. It makes no call.
 func NewNetwork(c NetworkConfig) *Network {
-	return &Network{config: c, limiter: rate.NewLimiter(lookupsPerSecond, 1), wake: make(chan struct{}, 1), lookups: map[string]*lookup{}}
+	return &Network{
+		config: c, limiter: rate.NewLimiter(lookupsPerSecond, 1), wake: make(chan struct{}, 1),
+		lookups: map[string]*lookup{}, notified: map[string]bool{},
+	}
 }
 
 // ID implements chain.Network.
@@ -127,19 +131,26 @@ func (n *Network) Run(ctx context.Context) error {
 		case err := <-done:
 			return err
 		case <-waker.Wake():
-			n.wakeAll()
+			n.wakeUp(waker.Notified())
 		}
 	}
 }
 
-// wakeAll makes the requests that shoppers may be paying now due, and signals the watcher.
-func (n *Network) wakeAll() {
+// wakeUp makes the requests with some payment hashes due before all others, and, if all is true, those that shoppers may be
+// paying now. It signals the watcher.
+func (n *Network) wakeUp(hashes []string, all bool) {
 	n.mu.Lock()
 	now := n.config.Now()
 	for _, l := range n.lookups {
-		if isFresh(l.request, now) {
+		if all && isFresh(l.request, now) {
 			l.dueAt = now
 		}
+	}
+	if len(n.notified) > maxNotified { // payments that are none of the shop's
+		clear(n.notified)
+	}
+	for _, hash := range hashes {
+		n.notified[hash] = true
 	}
 	n.mu.Unlock()
 	select {

@@ -399,7 +399,7 @@ func TestRun_makes_requests_due_and_closes_the_provider(t *testing.T) {
 		go func() { done <- f.network.Run(ctx) }()
 		f.mustScan()
 		f.settle("aa", lightning.Status{})
-		f.provider.Send()
+		f.provider.Send("")
 		<-f.network.Wake()
 		if s := f.mustScan(); len(s.Transfers) != 1 {
 			f.t.Errorf("transfers %+v, want the payment without a wait", s.Transfers)
@@ -407,6 +407,30 @@ func TestRun_makes_requests_due_and_closes_the_provider(t *testing.T) {
 		cancel()
 		if err := <-done; err != nil || !f.provider.closed {
 			f.t.Errorf("Run() = %v, closed %t", err, f.provider.closed)
+		}
+	})
+}
+
+func TestRun_looks_up_the_notified_payment_only(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.provider.live = true
+		for i := range 10 {
+			f.add(fmt.Sprintf("a%d", i), time.Hour)
+		}
+		go func() { _ = f.network.Run(f.t.Context()) }()
+		f.mustScan()
+		before := maps.Clone(f.provider.calls)
+		f.settle("a7", lightning.Status{})
+		f.provider.Send("A7")
+		f.provider.Send("ff") // a payment of another program
+		<-f.network.Wake()
+		synctest.Wait()
+		if s := f.mustScan(); len(s.Transfers) != 1 || s.Transfers[0].ID != "a7" {
+			f.t.Errorf("transfers %+v, want the notified payment", s.Transfers)
+		}
+		before["a7"]++
+		if diff := cmp.Diff(before, f.provider.calls); diff != "" {
+			f.t.Errorf("lookups (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -66,6 +66,9 @@ type Waker interface {
 	Run(ctx context.Context) error
 	// Wake returns the channel of the signals.
 	Wake() <-chan struct{}
+	// Notified returns the payment hashes of the payments that were notified since the last call. all is true if other payments
+	// may have been missed.
+	Notified() (hashes []string, all bool)
 	// Subscribed reports whether notifications are received now.
 	Subscribed() bool
 }

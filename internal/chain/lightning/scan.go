@@ -88,6 +88,10 @@ func (n *Network) takeDue(watched chain.Watched, now time.Time) (due []*lookup, 
 		if l.dueAt.Sub(now) > maxInterval { // the clock was set back
 			l.dueAt = now
 		}
+		if hash := l.request.Hash; n.notified[hash] {
+			delete(n.notified, hash)
+			l.dueAt = time.Time{}
+		}
 		switch {
 		case l.settled != nil || now.Before(l.dueAt) || l.backoff.isWaiting(now):
 		case isWaiting:

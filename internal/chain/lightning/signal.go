@@ -3,6 +3,8 @@ package lightning
 import (
 	"context"
 	"log/slog"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,7 +36,14 @@ func Ping(ctx context.Context, conn *websocket.Conn, isOver func() bool) {
 type Signal struct {
 	wake       chan struct{}
 	subscribed atomic.Bool
+
+	mu     sync.Mutex
+	hashes []string // of the notified payments
+	all    bool     // payments may have been missed
 }
+
+// maxNotified is the number of notified payments above which all requests are looked up.
+const maxNotified = 1000
 
 // NewSignal returns a new Signal.
 func NewSignal() *Signal { return &Signal{wake: make(chan struct{}, 1)} }
@@ -45,8 +54,24 @@ func (s *Signal) Wake() <-chan struct{} { return s.wake }
 // Subscribed implements Waker.
 func (s *Signal) Subscribed() bool { return s.subscribed.Load() }
 
-// Send signals a payment.
-func (s *Signal) Send() {
+// Notified implements Waker.
+func (s *Signal) Notified() (hashes []string, all bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hashes, all = s.hashes, s.all
+	s.hashes, s.all = nil, false
+	return hashes, all
+}
+
+// Send signals the payment of the request with a payment hash, in hexadecimal digits. If hash is empty, any request may be paid.
+func (s *Signal) Send(hash string) {
+	s.mu.Lock()
+	if hash == "" || len(s.hashes) >= maxNotified {
+		s.hashes, s.all = nil, true
+	} else {
+		s.hashes = append(s.hashes, strings.ToLower(hash))
+	}
+	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -62,7 +87,7 @@ func (s *Signal) Keep(ctx context.Context, log *slog.Logger, source string, rece
 		err := receive(ctx, func() {
 			waits.reset()
 			if !s.subscribed.Swap(true) {
-				s.Send()
+				s.Send("")
 			}
 		})
 		s.subscribed.Store(false)

@@ -29,23 +29,23 @@ func (h *harness) Network() chain.Scanner { return h.net }
 
 func (h *harness) Asset() chain.Asset { return h.net.Assets()[0] }
 
-func (h *harness) NewScript(*testing.T) string {
+func (h *harness) NewScript(testing.TB) string {
 	var b [20]byte
 	rand.Read(b[:])
 	return "0014" + hex.EncodeToString(b[:])
 }
 
-func (h *harness) Send(t *testing.T, outputs ...chaintest.Output) string {
+func (h *harness) Send(t testing.TB, outputs ...chaintest.Output) string {
 	t.Helper()
 	return h.send(t, nil, outputs)
 }
 
-func (h *harness) Replace(t *testing.T, tx string, outputs ...chaintest.Output) string {
+func (h *harness) Replace(t testing.TB, tx string, outputs ...chaintest.Output) string {
 	t.Helper()
 	return h.send(t, h.spends(t, tx), outputs)
 }
 
-func (h *harness) send(t *testing.T, spends []string, outputs []chaintest.Output) string {
+func (h *harness) send(t testing.TB, spends []string, outputs []chaintest.Output) string {
 	t.Helper()
 	tx := simnet.Tx{Spends: spends}
 	for _, o := range outputs {
@@ -59,19 +59,19 @@ func (h *harness) send(t *testing.T, spends []string, outputs []chaintest.Output
 }
 
 // Conflict implements chaintest.UTXOHarness: no scan sees the transaction in the mempool before Mine.
-func (h *harness) Conflict(t *testing.T, tx string, outputs ...chaintest.Output) string {
+func (h *harness) Conflict(t testing.TB, tx string, outputs ...chaintest.Output) string {
 	t.Helper()
 	return h.Replace(t, tx, outputs...)
 }
 
 // Spend implements chaintest.UTXOHarness.
-func (h *harness) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output) string {
+func (h *harness) Spend(t testing.TB, outpoint string, outputs ...chaintest.Output) string {
 	t.Helper()
 	return h.send(t, []string{outpoint}, outputs)
 }
 
 // spends returns the inputs of a transaction that the harness sent.
-func (h *harness) spends(t *testing.T, tx string) []string {
+func (h *harness) spends(t testing.TB, tx string) []string {
 	t.Helper()
 	s, err := h.net.Scan(t.Context(), chain.Cursor{}, watchAll{})
 	if err != nil {
@@ -86,14 +86,14 @@ func (h *harness) spends(t *testing.T, tx string) []string {
 	return nil
 }
 
-func (h *harness) Mine(t *testing.T, txs ...string) {
+func (h *harness) Mine(t testing.TB, txs ...string) {
 	t.Helper()
 	if err := h.net.Confirm(t.Context(), txs); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (h *harness) Reorganise(t *testing.T, txs ...string) {
+func (h *harness) Reorganise(t testing.TB, txs ...string) {
 	t.Helper()
 	if err := h.net.Reorganise(t.Context(), txs); err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ func Arguments(arguments ...string) Option {
 
 // Btcd starts btcd with a transaction index. If fetch.sh could not build it, the test is
 // skipped, except in CI, where it fails.
-func Btcd(t *testing.T, options ...Option) *Node {
+func Btcd(t testing.TB, options ...Option) *Node {
 	t.Helper()
 	return open(t, btcd, options)
 }
@@ -63,7 +63,7 @@ func Btcd(t *testing.T, options ...Option) *Node {
 // Litecoind starts litecoind, which has the interfaces of Bitcoin Core 0.21, with
 // a transaction index. If it is not installed, the test is skipped, except in CI, where it
 // fails. It can mine only up to height 431, above which blocks have an extension of Litecoin (MWEB).
-func Litecoind(t *testing.T, options ...Option) *Node {
+func Litecoind(t testing.TB, options ...Option) *Node {
 	t.Helper()
 	return open(t, litecoind, options)
 }
@@ -72,7 +72,7 @@ func Litecoind(t *testing.T, options ...Option) *Node {
 // be spent.
 const initialHeight = 110
 
-func open(t *testing.T, s software, options []Option) *Node {
+func open(t testing.TB, s software, options []Option) *Node {
 	t.Helper()
 	programtest.RequireProgram(t, s.path())
 	n := &Node{User: "test", Password: "only-for-tests", Dir: t.TempDir(), software: s, listenIP: "127.0.0.1"}

@@ -27,7 +27,7 @@ type network interface{ Network() chain.Scanner }
 // onEachNode runs a test with each kind of node.
 func onEachNode(t *testing.T, test func(t *testing.T, n *bitcointest.Node)) {
 	t.Parallel()
-	for name, start := range map[string]func(*testing.T, ...bitcointest.Option) *bitcointest.Node{
+	for name, start := range map[string]func(testing.TB, ...bitcointest.Option) *bitcointest.Node{
 		"btcd": bitcointest.Btcd, "litecoind": bitcointest.Litecoind,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestRaw_returns_the_transaction_of_the_node(t *testing.T) {
 
 func TestPeer_shares_the_chain_and_the_wallet(t *testing.T) {
 	t.Parallel()
-	for name, start := range map[string]func(*testing.T, ...bitcointest.Option) *bitcointest.Node{
+	for name, start := range map[string]func(testing.TB, ...bitcointest.Option) *bitcointest.Node{
 		"btcd": bitcointest.Btcd, "litecoind": bitcointest.Litecoind,
 	} {
 		t.Run(name, func(t *testing.T) {

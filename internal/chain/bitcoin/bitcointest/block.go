@@ -28,13 +28,13 @@ type header struct {
 	Time              int64
 }
 
-func (n *Node) header(t *testing.T, hash string) (h header) {
+func (n *Node) header(t testing.TB, hash string) (h header) {
 	t.Helper()
 	n.Call(t, &h, "getblockheader", hash, true)
 	return h
 }
 
-func (n *Node) block(t *testing.T, hash string) *wire.MsgBlock {
+func (n *Node) block(t testing.TB, hash string) *wire.MsgBlock {
 	t.Helper()
 	var raw string
 	n.Call(t, &raw, "getblock", hash, 0)
@@ -47,7 +47,7 @@ func (n *Node) block(t *testing.T, hash string) *wire.MsgBlock {
 
 // extend mines a block on a parent. The time of the block is blockTime, or a second after the parent's if that is
 // later. The block is the tip afterwards unless the node has a longer chain.
-func (n *Node) extend(t *testing.T, parent header, blockTime time.Time, txs []*wire.MsgTx) header {
+func (n *Node) extend(t testing.TB, parent header, blockTime time.Time, txs []*wire.MsgTx) header {
 	t.Helper()
 	previous, err := chainhash.NewHashFromStr(parent.Hash)
 	if err != nil {
@@ -91,7 +91,7 @@ func (n *Node) extend(t *testing.T, parent header, blockTime time.Time, txs []*w
 
 // coinbase pays the wallet in several outputs, so that a few mature blocks are
 // enough for many payments. It collects no fees.
-func (n *Node) coinbase(t *testing.T, height int32) *wire.MsgTx {
+func (n *Node) coinbase(t testing.TB, height int32) *wire.MsgTx {
 	t.Helper()
 	// BIP 34 requires the height; the random number makes two blocks of one height differ.
 	script, err := txscript.NewScriptBuilder().AddInt64(int64(height)).AddInt64(rand.Int64N(1 << 31)).Script()
@@ -108,7 +108,7 @@ func (n *Node) coinbase(t *testing.T, height int32) *wire.MsgTx {
 }
 
 // solve finds the nonce: about half of all nonces are valid.
-func (n *Node) solve(t *testing.T, h *wire.BlockHeader) {
+func (n *Node) solve(t testing.TB, h *wire.BlockHeader) {
 	t.Helper()
 	for {
 		var b bytes.Buffer

@@ -11,7 +11,7 @@ import (
 )
 
 // Tip returns the newest block of the best chain.
-func (n *Node) Tip(t *testing.T) chain.Cursor {
+func (n *Node) Tip(t testing.TB) chain.Cursor {
 	t.Helper()
 	var info struct {
 		Blocks        int64
@@ -23,14 +23,14 @@ func (n *Node) Tip(t *testing.T) chain.Cursor {
 
 // Mine mines a block with exactly the given transactions, in their order. They are in the mempool or
 // were made by Conflict.
-func (n *Node) Mine(t *testing.T, txs ...string) {
+func (n *Node) Mine(t testing.TB, txs ...string) {
 	t.Helper()
 	n.extend(t, n.header(t, n.Tip(t).Hash), time.Now(), n.transactions(t, txs))
 	n.until(t, "a mempool without the mined transactions", func() bool { return !overlap(n.Waiting(t), txs) })
 }
 
 // MineBlocks mines empty blocks.
-func (n *Node) MineBlocks(t *testing.T, count int) {
+func (n *Node) MineBlocks(t testing.TB, count int) {
 	t.Helper()
 	for range count {
 		n.Mine(t)
@@ -39,7 +39,7 @@ func (n *Node) MineBlocks(t *testing.T, count int) {
 
 // mineUntil mines empty blocks up to a height. Their times are a minute apart and before
 // last, so that later blocks can have their real time.
-func (n *Node) mineUntil(t *testing.T, last time.Time, height int64) {
+func (n *Node) mineUntil(t testing.TB, last time.Time, height int64) {
 	t.Helper()
 	parent := n.header(t, n.Tip(t).Hash)
 	for parent.Height < height {
@@ -50,7 +50,7 @@ func (n *Node) mineUntil(t *testing.T, last time.Time, height int64) {
 // Reorganise replaces the block that contains the deepest of the transactions, and all later blocks, by
 // a longer branch of empty blocks. All transactions of the replaced blocks are unconfirmed again. Without
 // transactions it replaces the newest block.
-func (n *Node) Reorganise(t *testing.T, txs ...string) {
+func (n *Node) Reorganise(t testing.TB, txs ...string) {
 	t.Helper()
 	depth := 0
 	for hash, remaining := n.Tip(t).Hash, slices.Clone(txs); len(remaining) > 0; depth++ {
@@ -68,7 +68,7 @@ func (n *Node) Reorganise(t *testing.T, txs ...string) {
 // Fork replaces the newest depth blocks by depth+1 blocks. The first new block contains the given
 // transactions. The transactions of the old blocks are unconfirmed again, except those that are in the
 // new blocks or conflict with them.
-func (n *Node) Fork(t *testing.T, depth int, txs ...string) {
+func (n *Node) Fork(t testing.TB, depth int, txs ...string) {
 	t.Helper()
 	parent := n.header(t, n.Tip(t).Hash)
 	var old []*wire.MsgTx
@@ -116,7 +116,7 @@ func unconfirmed(replaced, mined []*wire.MsgTx) (list []string) {
 }
 
 // Sync returns when the node has the tip and the waiting transactions of another.
-func (n *Node) Sync(t *testing.T, other *Node) {
+func (n *Node) Sync(t testing.TB, other *Node) {
 	t.Helper()
 	n.until(t, "the blocks and transactions of the other node", func() bool {
 		if n.Tip(t) != other.Tip(t) {
@@ -127,7 +127,7 @@ func (n *Node) Sync(t *testing.T, other *Node) {
 	})
 }
 
-func (n *Node) transactions(t *testing.T, ids []string) (txs []*wire.MsgTx) {
+func (n *Node) transactions(t testing.TB, ids []string) (txs []*wire.MsgTx) {
 	t.Helper()
 	for _, id := range ids {
 		txs = append(txs, n.transaction(t, id))

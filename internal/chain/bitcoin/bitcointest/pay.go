@@ -18,29 +18,29 @@ import (
 const minChange = 10_000
 
 // NewScript returns a script without payments, of a key in the wallet.
-func (n *Node) NewScript(*testing.T) string { return n.wallet.newScript() }
+func (n *Node) NewScript(testing.TB) string { return n.wallet.newScript() }
 
 // Send puts a transaction into the mempool that signals that it is replaceable.
-func (n *Node) Send(t *testing.T, outputs ...chaintest.Output) (tx string) {
+func (n *Node) Send(t testing.TB, outputs ...chaintest.Output) (tx string) {
 	t.Helper()
 	return n.Broadcast(t, n.pay(t, nil, outputs, replaceable, feeRate, 0))
 }
 
 // SendFinal is Send for a transaction that does not signal that it is replaceable.
-func (n *Node) SendFinal(t *testing.T, outputs ...chaintest.Output) (tx string) {
+func (n *Node) SendFinal(t testing.TB, outputs ...chaintest.Output) (tx string) {
 	t.Helper()
 	return n.Broadcast(t, n.pay(t, nil, outputs, wire.MaxTxInSequenceNum-1, feeRate, 0))
 }
 
 // SendWithFee is Send with a given fee.
-func (n *Node) SendWithFee(t *testing.T, fee money.Amount, outputs ...chaintest.Output) (tx string) {
+func (n *Node) SendWithFee(t testing.TB, fee money.Amount, outputs ...chaintest.Output) (tx string) {
 	t.Helper()
 	return n.Broadcast(t, n.pay(t, nil, outputs, replaceable, 0, fee.Minor().Int64()))
 }
 
 // Spend puts a transaction into the mempool that spends an output of one of the wallet's
 // scripts, "txid:vout".
-func (n *Node) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output) (tx string) {
+func (n *Node) Spend(t testing.TB, outpoint string, outputs ...chaintest.Output) (tx string) {
 	t.Helper()
 	coin, err := wire.NewOutPointFromString(outpoint)
 	if err != nil {
@@ -50,7 +50,7 @@ func (n *Node) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output)
 }
 
 // Replace double-spends a waiting transaction of the wallet for twice its fee.
-func (n *Node) Replace(t *testing.T, tx string, outputs ...chaintest.Output) (replacement string) {
+func (n *Node) Replace(t testing.TB, tx string, outputs ...chaintest.Output) (replacement string) {
 	t.Helper()
 	replacement = n.Conflict(t, tx, outputs...)
 	n.Broadcast(t, replacement)
@@ -60,7 +60,7 @@ func (n *Node) Replace(t *testing.T, tx string, outputs ...chaintest.Output) (re
 
 // Conflict makes a transaction that spends the inputs of a transaction of the wallet, and does
 // not broadcast it: Mine puts it into a block before any mempool has it.
-func (n *Node) Conflict(t *testing.T, tx string, outputs ...chaintest.Output) (conflict string) {
+func (n *Node) Conflict(t testing.TB, tx string, outputs ...chaintest.Output) (conflict string) {
 	t.Helper()
 	old := n.transaction(t, tx)
 	fee := -totalValue(old.TxOut)
@@ -74,7 +74,7 @@ func (n *Node) Conflict(t *testing.T, tx string, outputs ...chaintest.Output) (c
 }
 
 // Broadcast puts a transaction of the wallet into the mempool.
-func (n *Node) Broadcast(t *testing.T, tx string) string {
+func (n *Node) Broadcast(t testing.TB, tx string) string {
 	t.Helper()
 	n.Call(t, nil, "sendrawtransaction", encode(t, n.transaction(t, tx)))
 	n.until(t, tx, func() bool { return slices.Contains(n.Waiting(t), tx) })
@@ -82,14 +82,14 @@ func (n *Node) Broadcast(t *testing.T, tx string) string {
 }
 
 // Waiting returns the transactions in the mempool.
-func (n *Node) Waiting(t *testing.T) (txs []string) {
+func (n *Node) Waiting(t testing.TB) (txs []string) {
 	t.Helper()
 	n.Call(t, &txs, "getrawmempool")
 	return txs
 }
 
 // Raw returns a transaction in hex: one of the wallet's, or one that the node knows.
-func (n *Node) Raw(t *testing.T, tx string) string {
+func (n *Node) Raw(t testing.TB, tx string) string {
 	t.Helper()
 	return encode(t, n.transaction(t, tx))
 }
@@ -107,7 +107,7 @@ const replaceable = wire.MaxTxInSequenceNum - 2
 
 // pay makes a transaction that spends the given coins, and more coins of the wallet if
 // they are not enough, by inputs with a sequence number. Its fee is at least minFee, and at least rate for each virtual byte.
-func (n *Node) pay(t *testing.T, coins []wire.OutPoint, outputs []chaintest.Output, sequence uint32, rate, minFee int64) (id string) {
+func (n *Node) pay(t testing.TB, coins []wire.OutPoint, outputs []chaintest.Output, sequence uint32, rate, minFee int64) (id string) {
 	t.Helper()
 	tx := wire.NewMsgTx(2)
 	for _, o := range outputs {
@@ -143,7 +143,7 @@ func (n *Node) pay(t *testing.T, coins []wire.OutPoint, outputs []chaintest.Outp
 }
 
 // takeCoin takes the oldest spendable coin of the wallet.
-func (n *Node) takeCoin(t *testing.T) wire.OutPoint {
+func (n *Node) takeCoin(t testing.TB) wire.OutPoint {
 	t.Helper()
 	const maturity = 100
 	for _, coin := range n.wallet.coins {
@@ -162,7 +162,7 @@ func (n *Node) takeCoin(t *testing.T) wire.OutPoint {
 }
 
 // transaction returns one of the wallet's transactions, or one that the node knows.
-func (n *Node) transaction(t *testing.T, id string) *wire.MsgTx {
+func (n *Node) transaction(t testing.TB, id string) *wire.MsgTx {
 	t.Helper()
 	if tx := n.wallet.txs[id]; tx != nil {
 		return tx
@@ -177,7 +177,7 @@ func (n *Node) transaction(t *testing.T, id string) *wire.MsgTx {
 }
 
 // output returns the output at an outpoint.
-func (n *Node) output(t *testing.T, o wire.OutPoint) *wire.TxOut {
+func (n *Node) output(t testing.TB, o wire.OutPoint) *wire.TxOut {
 	t.Helper()
 	return n.transaction(t, o.Hash.String()).TxOut[o.Index]
 }
@@ -190,7 +190,7 @@ func totalValue(outputs []*wire.TxOut) (sum int64) {
 }
 
 // encode returns a transaction or block in hex.
-func encode(t *testing.T, message interface{ Serialize(io.Writer) error }) string {
+func encode(t testing.TB, message interface{ Serialize(io.Writer) error }) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := message.Serialize(&b); err != nil {

@@ -15,7 +15,7 @@ const timeout = time.Minute
 
 // Start starts a stopped node with its existing data and addresses, and returns when it answers. The
 // mempool of btcd is empty after a restart.
-func (n *Node) Start(t *testing.T) {
+func (n *Node) Start(t testing.TB) {
 	t.Helper()
 	output := filepath.Join(n.Dir, "output")
 	log, err := os.Create(output)
@@ -48,7 +48,7 @@ func (n *Node) Start(t *testing.T) {
 }
 
 // Stop stops the node and returns when it has ended.
-func (n *Node) Stop(t *testing.T) {
+func (n *Node) Stop(t testing.TB) {
 	t.Helper()
 	n.Call(t, nil, "stop")
 	select {
@@ -61,10 +61,10 @@ func (n *Node) Stop(t *testing.T) {
 
 // Kill ends the node at once. Unwritten data is lost, usually all blocks since its
 // start. Call Restart before to keep them.
-func (n *Node) Kill(*testing.T) { n.kill() }
+func (n *Node) Kill(testing.TB) { n.kill() }
 
 // Restart stops the node and starts it again.
-func (n *Node) Restart(t *testing.T) {
+func (n *Node) Restart(t testing.TB) {
 	t.Helper()
 	n.Stop(t)
 	n.Start(t)
@@ -81,7 +81,7 @@ func (n *Node) kill() {
 
 // until waits until isTrue returns true, and fails the test after timeout. condition describes the expected state in
 // the message.
-func (n *Node) until(t *testing.T, condition string, isTrue func() bool) {
+func (n *Node) until(t testing.TB, condition string, isTrue func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); !isTrue(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {

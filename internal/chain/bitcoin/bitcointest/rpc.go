@@ -14,7 +14,7 @@ import (
 )
 
 // Call calls a method of the node and decodes its result.
-func (n *Node) Call(t *testing.T, result any, method string, params ...any) {
+func (n *Node) Call(t testing.TB, result any, method string, params ...any) {
 	t.Helper()
 	if err := n.call(t.Context(), result, method, params...); err != nil {
 		t.Fatalf("%s: %s: %v", n.software.name, method, err)

@@ -67,30 +67,30 @@ func runClient(t *testing.T, client *light.Client) (stop func()) {
 	return stop
 }
 
-func (h *harness) Send(t *testing.T, outputs ...chaintest.Output) string {
+func (h *harness) Send(t testing.TB, outputs ...chaintest.Output) string {
 	return h.waitAnnounced(t, h.Node.Send(t, outputs...))
 }
 
-func (h *harness) Replace(t *testing.T, tx string, outputs ...chaintest.Output) string {
+func (h *harness) Replace(t testing.TB, tx string, outputs ...chaintest.Output) string {
 	return h.waitAnnounced(t, h.Node.Replace(t, tx, outputs...))
 }
 
-func (h *harness) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output) string {
+func (h *harness) Spend(t testing.TB, outpoint string, outputs ...chaintest.Output) string {
 	return h.waitAnnounced(t, h.Node.Spend(t, outpoint, outputs...))
 }
 
-func (h *harness) Mine(t *testing.T, txs ...string) {
+func (h *harness) Mine(t testing.TB, txs ...string) {
 	h.Node.Mine(t, txs...)
 	h.catchUp(t)
 }
 
-func (h *harness) Reorganise(t *testing.T, txs ...string) {
+func (h *harness) Reorganise(t testing.TB, txs ...string) {
 	h.Node.Reorganise(t, txs...)
 	h.catchUp(t)
 }
 
 // waitAnnounced waits until the client has a transaction that enough peers announced.
-func (h *harness) waitAnnounced(t *testing.T, tx string) string {
+func (h *harness) waitAnnounced(t testing.TB, tx string) string {
 	t.Helper()
 	until(t, func() string {
 		if !light.HasTransaction(h.client, tx) {
@@ -102,7 +102,7 @@ func (h *harness) waitAnnounced(t *testing.T, tx string) string {
 }
 
 // catchUp waits until the client trusts the node's tip.
-func (h *harness) catchUp(t *testing.T) {
+func (h *harness) catchUp(t testing.TB) {
 	t.Helper()
 	tip := h.Tip(t)
 	until(t, func() string {
@@ -118,7 +118,7 @@ func (h *harness) catchUp(t *testing.T) {
 }
 
 // until waits until missing returns "".
-func until(t *testing.T, missing func() string) {
+func until(t testing.TB, missing func() string) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for {

@@ -167,19 +167,19 @@ func (n *Node) MoveToken(t testing.TB, address string) {
 }
 
 // NewScript returns an address without payments.
-func (n *Node) NewScript(*testing.T) string {
+func (n *Node) NewScript(testing.TB) string {
 	return fmt.Sprintf("0x%016x%024x", rand.Uint64(), rand.Uint64())
 }
 
 // Send signs a transaction that pays with the token; Mine puts it into a block. There is no
 // mempool.
-func (n *Node) Send(t *testing.T, outputs ...chaintest.Output) (tx string) {
+func (n *Node) Send(t testing.TB, outputs ...chaintest.Output) (tx string) {
 	t.Helper()
 	return n.sign(t, n.Token, encodePayment(outputs))
 }
 
 // Replace signs a transaction that replaces another one before it is mined.
-func (n *Node) Replace(t *testing.T, tx string, outputs ...chaintest.Output) (replacement string) {
+func (n *Node) Replace(t testing.TB, tx string, outputs ...chaintest.Output) (replacement string) {
 	t.Helper()
 	s := n.txs[tx]
 	delete(n.txs, tx)
@@ -202,7 +202,7 @@ func encodePayment(outputs []chaintest.Output) string {
 }
 
 // Mine is MineBlock, for chaintest.Harness.
-func (n *Node) Mine(t *testing.T, txs ...string) {
+func (n *Node) Mine(t testing.TB, txs ...string) {
 	t.Helper()
 	n.MineBlock(t, txs...)
 }
@@ -226,7 +226,7 @@ func (n *Node) MineBlock(t testing.TB, txs ...string) {
 
 // Reorganise removes the newest blocks, down to the lowest that contains one of the
 // transactions, and mines the same number of blocks and one more without transactions.
-func (n *Node) Reorganise(t *testing.T, txs ...string) {
+func (n *Node) Reorganise(t testing.TB, txs ...string) {
 	t.Helper()
 	tip := n.Height(t)
 	lowest := tip

@@ -47,7 +47,7 @@ func (h *harness) Asset() chain.Asset { return h.net.Assets()[0] }
 func (h *harness) Bridged() chain.Asset { return h.bridged }
 
 // SendBridged implements chaintest.BridgedHarness.
-func (h *harness) SendBridged(t *testing.T, output chaintest.Output) (tx string) {
+func (h *harness) SendBridged(t testing.TB, output chaintest.Output) (tx string) {
 	t.Helper()
 	return h.Transact(t, h.bridged.Contract, ethereumtest.Data("transfer(address,uint256)", output.Script, output.Amount.Minor()))
 }

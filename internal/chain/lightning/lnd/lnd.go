@@ -152,9 +152,14 @@ func (p *Provider) receive(ctx context.Context, connected func()) error {
 	lines := bufio.NewScanner(answer.Body)
 	lines.Buffer(nil, maxEvent)
 	for lines.Scan() {
-		var event struct{ Result struct{ State string } }
+		var event struct {
+			Result struct {
+				State string
+				Hash  []byte `json:"r_hash"`
+			}
+		}
 		if json.Unmarshal(lines.Bytes(), &event) == nil && event.Result.State == settled {
-			p.Send()
+			p.Send(hex.EncodeToString(event.Result.Hash))
 		}
 	}
 	return lines.Err()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -213,8 +214,12 @@ func TestRun_signals_settled_requests(t *testing.T) {
 		t.Error("a held payment is signalled")
 	default:
 	}
-	f.node.Events <- `{"result":{"state":"SETTLED","memo":"` + strings.Repeat("x", 200_000) + `"}}`
+	f.Notified()
+	f.node.Events <- `{"result":{"state":"SETTLED","r_hash":"qw==","memo":"` + strings.Repeat("x", 200_000) + `"}}`
 	<-f.Wake()
+	if hashes, all := f.Notified(); all || !slices.Equal(hashes, []string{"ab"}) {
+		t.Errorf("notified %v %t, want ab", hashes, all)
+	}
 	cancel()
 	if err := <-done; err != nil || f.Subscribed() {
 		t.Errorf("Run() = %v, subscribed %t, want none", err, f.Subscribed())

@@ -38,7 +38,7 @@ type Node struct {
 }
 
 // newNode returns a node that is not started.
-func newNode(t *testing.T, chain *bitcointest.Node, arguments ...string) *Node {
+func newNode(t testing.TB, chain *bitcointest.Node, arguments ...string) *Node {
 	t.Helper()
 	dir := t.TempDir()
 	rest := programtest.FreeAddress(t, "127.0.0.1")
@@ -55,7 +55,7 @@ func newNode(t *testing.T, chain *bitcointest.Node, arguments ...string) *Node {
 }
 
 // Start starts a stopped node with its existing data and addresses, and returns when it answers.
-func (n *Node) Start(t *testing.T) {
+func (n *Node) Start(t testing.TB) {
 	t.Helper()
 	n.launch(t)
 	n.until(t, "a chain that it has read", func() bool {
@@ -70,7 +70,7 @@ func (n *Node) Start(t *testing.T) {
 }
 
 // launch starts the program, and returns when its REST API answers.
-func (n *Node) launch(t *testing.T) {
+func (n *Node) launch(t testing.TB) {
 	t.Helper()
 	output, err := os.Create(filepath.Join(n.dir, "output"))
 	if err != nil {
@@ -86,7 +86,7 @@ func (n *Node) launch(t *testing.T) {
 }
 
 // State returns the state that lnd reports, "" if it does not answer.
-func (n *Node) State(t *testing.T) string {
+func (n *Node) State(t testing.TB) string {
 	t.Helper()
 	var answer struct{ State string }
 	_ = n.call(t.Context(), http.MethodGet, "/v1/state", nil, &answer)
@@ -94,7 +94,7 @@ func (n *Node) State(t *testing.T) string {
 }
 
 // Stop stops the node and returns when it has ended.
-func (n *Node) Stop(t *testing.T) {
+func (n *Node) Stop(t testing.TB) {
 	t.Helper()
 	n.Call(t, http.MethodPost, "/v1/stop", map[string]any{}, nil)
 	select {
@@ -129,7 +129,7 @@ func (n *Node) macaroonPath(name string) string {
 
 // Bake returns a macaroon with operations, such as "invoices:read", in hexadecimal digits. Revoke ends the macaroons with
 // its root key.
-func (n *Node) Bake(t *testing.T, rootKey string, operations ...string) string {
+func (n *Node) Bake(t testing.TB, rootKey string, operations ...string) string {
 	t.Helper()
 	var permissions []map[string]string
 	for _, o := range operations {
@@ -142,7 +142,7 @@ func (n *Node) Bake(t *testing.T, rootKey string, operations ...string) string {
 }
 
 // Revoke revokes the macaroons of a root key.
-func (n *Node) Revoke(t *testing.T, rootKey string) {
+func (n *Node) Revoke(t testing.TB, rootKey string) {
 	t.Helper()
 	n.Call(t, http.MethodDelete, "/v1/macaroon/"+rootKey, nil, nil)
 }
@@ -168,7 +168,7 @@ func (n *Node) Connection(t testing.TB, macaroon string) string {
 }
 
 // Call calls the REST API with the macaroon admin, and decodes the answer.
-func (n *Node) Call(t *testing.T, method, path string, content, answer any) {
+func (n *Node) Call(t testing.TB, method, path string, content, answer any) {
 	t.Helper()
 	if err := n.call(t.Context(), method, path, content, answer); err != nil {
 		t.Fatalf("lnd: %s %s: %v", method, path, err)
@@ -192,7 +192,7 @@ func (n *Node) call(ctx context.Context, method, path string, content, answer an
 }
 
 // Answer calls the REST API with a macaroon and returns the status and the body of the answer.
-func (n *Node) Answer(t *testing.T, method, path, macaroon string, content any) (status int, body []byte) {
+func (n *Node) Answer(t testing.TB, method, path, macaroon string, content any) (status int, body []byte) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
@@ -257,7 +257,7 @@ func (n *Node) client() (*http.Client, error) {
 
 // until waits until isTrue returns true, and fails the test if the node ends or after timeout. condition describes the
 // expected state in the message.
-func (n *Node) until(t *testing.T, condition string, isTrue func() bool) {
+func (n *Node) until(t testing.TB, condition string, isTrue func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); !isTrue(); time.Sleep(50 * time.Millisecond) {
 		ended := time.Now().After(deadline)

@@ -46,7 +46,7 @@ func Require(t testing.TB) {
 }
 
 // Start starts a Pair.
-func Start(t *testing.T) *Pair {
+func Start(t testing.TB) *Pair {
 	t.Helper()
 	Require(t)
 	p := &Pair{Chain: bitcointest.Btcd(t, bitcointest.TLS())}
@@ -61,7 +61,7 @@ func Start(t *testing.T) *Pair {
 }
 
 // Locked starts a third node whose wallet is locked.
-func (p *Pair) Locked(t *testing.T) *Node {
+func (p *Pair) Locked(t testing.TB) *Node {
 	t.Helper()
 	n := newNode(t, p.Chain)
 	n.launch(t)
@@ -80,7 +80,7 @@ func (p *Pair) Locked(t *testing.T) *Node {
 }
 
 // fund sends coins to the payer.
-func (p *Pair) fund(t *testing.T) {
+func (p *Pair) fund(t testing.TB) {
 	t.Helper()
 	var answer struct{ Address string }
 	p.Payer.Call(t, http.MethodGet, "/v1/newaddress?type=WITNESS_PUBKEY_HASH", nil, &answer)
@@ -104,13 +104,13 @@ func (p *Pair) fund(t *testing.T) {
 }
 
 // connect connects the payer with the shop.
-func (p *Pair) connect(t *testing.T) {
+func (p *Pair) connect(t testing.TB) {
 	t.Helper()
 	p.Payer.Call(t, http.MethodPost, "/v1/peers", map[string]any{"addr": map[string]string{"pubkey": p.Shop.Key, "host": p.Shop.peers}}, nil)
 }
 
 // openChannel opens the channel and returns when both can pay.
-func (p *Pair) openChannel(t *testing.T) {
+func (p *Pair) openChannel(t testing.TB) {
 	t.Helper()
 	key, err := hex.DecodeString(p.Shop.Key)
 	if err != nil {
@@ -124,7 +124,7 @@ func (p *Pair) openChannel(t *testing.T) {
 }
 
 // pays reports whether a node can pay another over the channel. It pays one satoshi.
-func pays(t *testing.T, payer, payee *Node) bool {
+func pays(t testing.TB, payer, payee *Node) bool {
 	t.Helper()
 	var made struct {
 		Request string `json:"payment_request"`
@@ -134,7 +134,7 @@ func pays(t *testing.T, payer, payee *Node) bool {
 }
 
 // WaitForChannel returns when both nodes can pay over the channel, such as after a restart of one of them.
-func (p *Pair) WaitForChannel(t *testing.T) {
+func (p *Pair) WaitForChannel(t testing.TB) {
 	t.Helper()
 	for _, n := range []*Node{p.Shop, p.Payer} {
 		n.until(t, "an active channel", func() bool {

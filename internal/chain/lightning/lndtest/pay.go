@@ -14,19 +14,20 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"chequer/internal/chain/lightning/bolt11"
 )
 
 // Pay pays a request of another node in any spelling, also as a link, as a wallet does that has read a QR code. It returns
 // when the payment has succeeded.
-func (n *Node) Pay(t *testing.T, text string) {
+func (n *Node) Pay(t testing.TB, text string) {
 	t.Helper()
 	n.mustSend(t, map[string]any{"payment_request": strings.TrimPrefix(strings.ToLower(text), "lightning:")}, "SUCCEEDED")
 }
 
 // PayMore pays a request of another node with a larger amount, in millisatoshi.
-func (n *Node) PayMore(t *testing.T, text string, milliSatoshi int64) {
+func (n *Node) PayMore(t testing.TB, text string, milliSatoshi int64) {
 	t.Helper()
 	r, err := bolt11.Parse(text)
 	if err != nil {
@@ -38,7 +39,7 @@ func (n *Node) PayMore(t *testing.T, text string, milliSatoshi int64) {
 	}, "SUCCEEDED")
 }
 
-func (n *Node) mustSend(t *testing.T, payment map[string]any, want string) {
+func (n *Node) mustSend(t testing.TB, payment map[string]any, want string) {
 	t.Helper()
 	if err := n.send(t, payment, want); err != nil {
 		t.Fatalf("lnd: pay: %v", err)
@@ -46,7 +47,7 @@ func (n *Node) mustSend(t *testing.T, payment map[string]any, want string) {
 }
 
 // send begins a payment and returns when it has a status.
-func (n *Node) send(t *testing.T, payment map[string]any, want string) error {
+func (n *Node) send(t testing.TB, payment map[string]any, want string) error {
 	t.Helper()
 	payment["timeout_seconds"], payment["fee_limit_sat"] = 60, "100"
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
@@ -86,7 +87,7 @@ type Held struct {
 }
 
 // MakeHeld makes a request for an amount in satoshis that ends after a time in seconds.
-func (n *Node) MakeHeld(t *testing.T, satoshi int64, expiry int) *Held {
+func (n *Node) MakeHeld(t testing.TB, satoshi int64, expiry int) *Held {
 	t.Helper()
 	h := &Held{node: n, preimage: make([]byte, 32)}
 	_, _ = rand.Read(h.preimage)
@@ -101,21 +102,21 @@ func (n *Node) MakeHeld(t *testing.T, satoshi int64, expiry int) *Held {
 }
 
 // PayHeld begins the payment of a request, and returns when it is held.
-func (n *Node) PayHeld(t *testing.T, h *Held) {
+func (n *Node) PayHeld(t testing.TB, h *Held) {
 	t.Helper()
 	n.mustSend(t, map[string]any{"payment_request": h.Text}, "IN_FLIGHT")
 	h.node.until(t, "a held payment", func() bool { return h.node.Invoice(t, h.Hash)["state"] == "ACCEPTED" })
 }
 
 // Settle accepts the payment.
-func (h *Held) Settle(t *testing.T) {
+func (h *Held) Settle(t testing.TB) {
 	t.Helper()
 	h.node.Call(t, http.MethodPost, "/v2/invoices/settle", map[string]any{"preimage": h.preimage}, nil)
 	h.node.until(t, "a settled payment", func() bool { return h.node.Invoice(t, h.Hash)["state"] == "SETTLED" })
 }
 
 // Cancel refuses the payment.
-func (h *Held) Cancel(t *testing.T) {
+func (h *Held) Cancel(t testing.TB) {
 	t.Helper()
 	hash, err := hex.DecodeString(h.Hash)
 	if err != nil {
@@ -126,9 +127,29 @@ func (h *Held) Cancel(t *testing.T) {
 }
 
 // Invoice returns a request as lnd shows it. The hash is in hexadecimal digits.
-func (n *Node) Invoice(t *testing.T, hash string) map[string]any {
+func (n *Node) Invoice(t testing.TB, hash string) map[string]any {
 	t.Helper()
 	var invoice map[string]any
 	n.Call(t, http.MethodGet, "/v1/invoice/"+hash, nil, &invoice)
 	return invoice
+}
+
+// Settlements subscribes to the invoices of the node, and sends the time of each notification that one is settled, until the
+// benchmark ends. It subscribes in the background, because the node answers with its first notification.
+func (n *Node) Settlements(b *testing.B) <-chan time.Time {
+	times := make(chan time.Time, 16)
+	go func() {
+		defer close(times)
+		body, err := n.open(b.Context(), http.MethodGet, "/v1/invoices/subscribe", nil)
+		if err != nil {
+			return
+		}
+		defer body.Close()
+		for lines := bufio.NewScanner(body); lines.Scan(); {
+			if strings.Contains(lines.Text(), `"state":"SETTLED"`) {
+				times <- time.Now()
+			}
+		}
+	}()
+	return times
 }

@@ -150,7 +150,7 @@ func (r rig) Hold(t *testing.T) (sought lightning.Sought, cancel func(t *testing
 	t.Helper()
 	h := r.lab.Shop.MakeHeld(t, 1, 1200)
 	r.lab.Payer.PayHeld(t, h)
-	return r.sought(h.Text, h.Hash), h.Cancel
+	return r.sought(h.Text, h.Hash), func(t *testing.T) { h.Cancel(t) }
 }
 
 // sought returns what to look up for a request of the shop's node.

@@ -255,11 +255,14 @@ func (p *Provider) receive(e *event) {
 		}
 	case kindNotification, kindNotificationLegacy:
 		var content struct {
-			Type string `json:"notification_type"`
+			Type         string `json:"notification_type"`
+			Notification struct {
+				Hash string `json:"payment_hash"`
+			}
 		}
 		text, err := p.pair.decrypt(e.Content)
 		if err == nil && json.Unmarshal(text, &content) == nil && content.Type == "payment_received" {
-			p.Send()
+			p.Send(content.Notification.Hash)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -419,9 +420,13 @@ func TestRun_signals_payments_and_connects_again(t *testing.T) {
 func TestReceive_signals_a_repeated_notification_once(t *testing.T) {
 	t.Parallel()
 	f := newReady(t)
-	e := f.wallet.event(kindNotification, map[string]any{"notification_type": "payment_received"}, nip44)
+	f.Notified()
+	e := f.wallet.event(kindNotification, map[string]any{"notification_type": "payment_received", "notification": map[string]any{"payment_hash": "AB"}}, nip44)
 	f.receive(e)
 	<-f.Wake()
+	if hashes, all := f.Notified(); all || !slices.Equal(hashes, []string{"ab"}) {
+		t.Errorf("notified %v %t, want ab", hashes, all)
+	}
 	f.receive(e)
 	select {
 	case <-f.Wake():

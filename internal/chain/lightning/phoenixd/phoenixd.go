@@ -199,9 +199,9 @@ func (p *Provider) receive(ctx context.Context, connected func()) error {
 		if err != nil {
 			return err
 		}
-		var event struct{ Type string }
+		var event struct{ Type, PaymentHash string }
 		if json.Unmarshal(message, &event) == nil && event.Type == "payment_received" {
-			p.Send()
+			p.Send(event.PaymentHash)
 		}
 	}
 }

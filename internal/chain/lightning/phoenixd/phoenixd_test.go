@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -234,12 +235,18 @@ func TestRun_signals_payments_and_connects_again(t *testing.T) {
 	go func() { done <- f.Run(ctx) }()
 	for range 2 {
 		<-f.Wake() // of the connection
+		if _, all := f.Notified(); !all {
+			t.Error("a new connection does not make all requests due")
+		}
 		if !f.Subscribed() {
 			t.Error("Subscribed() = false, want true")
 		}
 		f.daemon.events <- `{"type":"payment_sent"}`
 		f.daemon.events <- `{"type":"payment_received","amountSat":21,"paymentHash":"ab"}`
 		<-f.Wake()
+		if hashes, _ := f.Notified(); !slices.Equal(hashes, []string{"ab"}) {
+			t.Errorf("notified %v, want ab", hashes)
+		}
 		f.daemon.events <- ""
 	}
 	cancel()
