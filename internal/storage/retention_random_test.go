@@ -38,18 +38,9 @@ func TestRemovePersonalData_with_random_invoices(t *testing.T) {
 			for range r.IntN(3) {
 				p := &personal{id: fmt.Sprintf("i%d-%d", step, len(all)), open: r.IntN(3) == 0, last: now, stored: true}
 				all = append(all, p)
-				created := now
-				c := creation(p.id, "shop")
-				build := c.Build
-				c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
-					inv, err := build(next)
-					inv.CreatedAt, inv.Quotes[0].From, inv.Quotes[0].Until = created, created, created
-					return inv, err
-				}
-				create(t, s, c)
+				createFinished(t, s, p.id, now)
 				updateInvoice(t, s, p.id, func(inv *invoice.Invoice) {
-					finish(inv)
-					inv.State.PaidAt, inv.FirstPaidAt, inv.RefundAddress = created, created, invoice.RefundAddress{Asset: "BTC", Address: shopper}
+					inv.RefundAddress = invoice.RefundAddress{Asset: "BTC", Address: shopper}
 					if p.open {
 						inv.State.Exceptions = []invoice.Exception{invoice.Overpaid}
 					}
@@ -120,5 +111,35 @@ func TestRemovePersonalData_with_random_invoices(t *testing.T) {
 			t.Errorf("%d notes, want %d", got, notes-removedNotes)
 		}
 		checkDaySums(t, s, "shop", invoice.Live, "the removals")
+	})
+}
+
+// createFinished creates an invoice whose last activity is its creation at a time.
+func createFinished(t *testing.T, s *storage.Storage, id string, at time.Time) {
+	t.Helper()
+	c := creation(id, "shop")
+	build := c.Build
+	c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+		inv, err := build(next)
+		inv.CreatedAt, inv.Quotes[0].From, inv.Quotes[0].Until = at, at, at
+		return inv, err
+	}
+	create(t, s, c)
+	updateInvoice(t, s, id, func(inv *invoice.Invoice) {
+		finish(inv)
+		inv.State.PaidAt, inv.FirstPaidAt = at, at
+	})
+}
+
+func TestRemovePersonalData_at_the_end_of_the_period(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		createFinished(t, s, "i", noon)
+		updateInvoice(t, s, "i", func(inv *invoice.Invoice) { inv.RefundAddress = invoice.RefundAddress{Asset: "BTC", Address: shopper} })
+		keepFor(t, s, "3")
+		removeAll(t, s, noon.AddDate(0, 3, 0))
+		inv, err := s.Invoice(t.Context(), "i")
+		if err != nil || inv.RefundAddress.Address != "" {
+			t.Errorf("three months after the last activity, the refund address is %q, error %v", inv.RefundAddress.Address, err)
+		}
 	})
 }

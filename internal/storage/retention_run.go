@@ -74,9 +74,9 @@ func (r *retentionRun) save(ctx context.Context, q querier) error {
 }
 
 // advance returns the next invoices to examine, and moves the position of the run to the last of them. It returns none
-// if the run has examined all invoices that were created before a time.
-func (r *retentionRun) advance(ctx context.Context, q querier, before time.Time) ([]string, error) {
-	if ids, err := nextInvoices(ctx, q, r.merchantID, &r.passed, before); len(ids) > 0 || err != nil {
+// if the run has examined all invoices that were created at or before a time.
+func (r *retentionRun) advance(ctx context.Context, q querier, until time.Time) ([]string, error) {
+	if ids, err := nextInvoices(ctx, q, r.merchantID, &r.passed, until); len(ids) > 0 || err != nil {
 		return ids, err
 	}
 	page := waitingInvoices(r.merchantID, r.waitingID)
@@ -90,11 +90,11 @@ func (r *retentionRun) advance(ctx context.Context, q querier, before time.Time)
 	return ids, nil
 }
 
-// nextInvoices returns the next invoices of a merchant that were created before a time, and moves the positions of the modes to
+// nextInvoices returns the next invoices of a merchant that were created at or before a time, and moves the positions of the modes to
 // the last of them.
-func nextInvoices(ctx context.Context, q querier, merchantID string, passed *[2]retentionPosition, before time.Time) ([]string, error) {
+func nextInvoices(ctx context.Context, q querier, merchantID string, passed *[2]retentionPosition, until time.Time) ([]string, error) {
 	for i, mode := range sumModes {
-		page := passedInvoices(merchantID, mode, passed[i], before)
+		page := passedInvoices(merchantID, mode, passed[i], until)
 		next, err := list(ctx, q, func(row scanner) (p retentionPosition, err error) {
 			err = row.Scan(&p.at, &p.id)
 			return p, err
@@ -116,11 +116,11 @@ func nextInvoices(ctx context.Context, q querier, merchantID string, passed *[2]
 }
 
 // passedInvoices returns the statement that reads the positions of the next invoices of a mode after a position.
-func passedInvoices(merchantID string, mode invoice.Mode, after retentionPosition, before time.Time) statement {
+func passedInvoices(merchantID string, mode invoice.Mode, after retentionPosition, until time.Time) statement {
 	return statement{`
 		SELECT created_at, id FROM invoices
-		WHERE merchant_id = $1 AND mode = $2 AND (created_at, id) > ($3, $4) AND created_at < $5
-		ORDER BY created_at, id LIMIT $6`, []any{merchantID, string(mode), after.at, after.id, before.UnixMilli(), retentionBatch}}
+		WHERE merchant_id = $1 AND mode = $2 AND (created_at, id) > ($3, $4) AND created_at <= $5
+		ORDER BY created_at, id LIMIT $6`, []any{merchantID, string(mode), after.at, after.id, until.UnixMilli(), retentionBatch}}
 }
 
 // waitingInvoices returns the statement that reads the next invoices of retention_waiting after an invoice.
