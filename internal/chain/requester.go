@@ -51,16 +51,16 @@ type Ask struct {
 	Memo string
 }
 
-// LimitError means that the provider makes no request of an amount, but of amounts from Least to Most. A Most of zero is no
-// bound.
+// LimitError means that the provider makes no request of an amount, but of amounts of bitcoin from Least to Most. A Most of zero
+// is no bound.
 type LimitError struct{ Least, Most money.Amount }
 
 // Error implements error.
 func (e *LimitError) Error() string {
 	if e.Most.IsZero() {
-		return fmt.Sprintf("the provider makes payment requests of %s %s or more", e.Least, e.Least.Currency().Code)
+		return fmt.Sprintf("the provider makes payment requests of %s satoshis or more", e.Least.Minor())
 	}
-	return fmt.Sprintf("the provider makes payment requests from %s to %s %s", e.Least, e.Most, e.Most.Currency().Code)
+	return fmt.Sprintf("the provider makes payment requests from %s to %s satoshis", e.Least.Minor(), e.Most.Minor())
 }
 
 // MaxMemo is the maximum length of a description, in bytes.

@@ -37,7 +37,7 @@ func TestAsk_returns_a_checked_offer(t *testing.T) {
 			"too much":        {chain.Ask{Amount: sats(2_100_000_000_000_001), Until: ask.Until}, func() {}, "no request can ask for"},
 			"a wrong request": {ask, func() { f.provider.change = func(m *lightning.Made) { m.Text = i.Text[:100] } }, "payment request: bech32"},
 			"another hash":    {ask, func() { f.provider.change = func(m *lightning.Made) { m.Hash = i.Hash } }, "another payment hash"},
-			"a limit":         {ask, func() { f.provider.err = lightning.NewLimitError(1001, 5999) }, "from 0.00000002 to 0.00000005 BTC"},
+			"a limit":         {ask, func() { f.provider.err = lightning.NewLimitError(1001, 5999) }, "from 2 to 5 satoshis"},
 		} {
 			f.provider.set(func() { f.provider.change, f.provider.err = func(*lightning.Made) {}, nil; test.change() })
 			if offer, err := f.network.Ask(f.t.Context(), test.ask); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -54,7 +54,10 @@ func TestExamine_makes_and_finds_a_request(t *testing.T) {
 		if i := f.provider.wallet.Last(); err != nil || i.Request.MilliSatoshi != 2_000 || f.provider.calls[i.Hash] != 1 || len(f.provider.cancels) != 1 {
 			f.t.Errorf("Examine() = %+v, %v, request %+v", access, err, i.Request)
 		}
-		if got := access.Describe(); got != "ready, makes and finds requests, cannot spend" {
+		if got := (lightning.Access{Least: 1000}).Describe(); got != "ready, makes and finds requests, cannot spend" {
+			f.t.Errorf("Describe() = %q", got)
+		}
+		if got := access.Describe(); got != "ready, makes and finds requests, cannot spend; the provider makes payment requests of 2 satoshis or more" {
 			f.t.Errorf("Describe() = %q", got)
 		}
 		access.Spending = "pay_invoice"

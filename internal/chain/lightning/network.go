@@ -201,7 +201,11 @@ func (a Access) Describe() string {
 	if a.Spending != "" {
 		return "may spend from your wallet (" + a.Spending + "): replace it by a receive-only connection"
 	}
-	return "ready, makes and finds requests, cannot spend"
+	text := "ready, makes and finds requests, cannot spend"
+	if limit := NewLimitError(a.Least, a.Most); a.Least > chain.MilliSatoshisPerSatoshi || !limit.Most.IsZero() {
+		text += "; " + limit.Error()
+	}
+	return text
 }
 
 // roundUp returns the least multiple of unit that is at least n.

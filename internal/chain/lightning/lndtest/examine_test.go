@@ -13,6 +13,7 @@ import (
 // testExamination compares the sentences for people about connections to real wallets.
 func testExamination(t *testing.T, l lab) {
 	const ready = "ready, makes and finds requests, cannot spend"
+	const limited = ready + "; the provider makes payment requests from 1 to 10000000 satoshis"
 	spending := func(what string) string {
 		return "may spend from your wallet (" + what + "): replace it by a receive-only connection"
 	}
@@ -44,7 +45,7 @@ func testExamination(t *testing.T, l lab) {
 		"nwc, after 3 s":         {wallet(lndtest.Service{Delay: 3 * time.Second}), ready},
 		"nwc, payments":          {wallet(lndtest.Service{Methods: []string{"get_info", "make_invoice", "lookup_invoice", "pay_invoice"}}), spending("pay_invoice")},
 		"nwc, no lookups":        {wallet(lndtest.Service{Methods: []string{"get_info", "make_invoice"}}), "the connection does not allow lookup_invoice"},
-		"address":                {func(t *testing.T) rig { return openAddress(t, l) }, ready},
+		"address":                {func(t *testing.T) rig { return openAddress(t, l) }, limited},
 	} {
 		t.Run(name, func(t *testing.T) {
 			access, err := lightning.Examine(t.Context(), test.open(t).Provider, "bcrt", time.Now)
