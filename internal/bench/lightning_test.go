@@ -1,9 +1,11 @@
 package bench_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -42,6 +44,8 @@ func (p *provider) setDelay(delay time.Duration) {
 	p.Set(func() {
 		p.Replace = func(_ http.ResponseWriter, r *http.Request) bool {
 			if r.Method == http.MethodPost && r.URL.Path == "/v1/invoices" {
+				content, _ := io.ReadAll(r.Body) // the server notices that the client is gone only after the body
+				r.Body = io.NopCloser(bytes.NewReader(content))
 				wait(r.Context(), delay)
 			}
 			return r.Context().Err() != nil
