@@ -141,13 +141,8 @@ func TestParsePath(t *testing.T) {
 		"m/1/2/3/4/5/6/7/8/9/10/11": "",
 	} {
 		p, err := plan.ParsePath(text)
-		if got := ""; err == nil {
-			got = p.String()
-			if got != want {
-				t.Errorf("ParsePath(%q) = %s, want %s", text, got, want)
-			}
-		} else if want != "" {
-			t.Errorf("ParsePath(%q): %v, want %s", text, err, want)
+		if (err == nil) != (want != "") || err == nil && p.String() != want {
+			t.Errorf("ParsePath(%q) = %s, %v, want %q", text, p, err, want)
 		}
 		if err != nil && text != "" && text != "m" && strings.Contains(err.Error(), text+" ") {
 			t.Errorf("the error repeats %q", text)

@@ -54,10 +54,11 @@ func (p *Plan) readHead(f planFile) (err error) {
 	if p.ValidUntil.Sub(p.MadeAt) > MaxValidity {
 		return errors.New("valid_until: it is more than 30 days after made_at")
 	}
-	known := false
-	if p.Network, known = NetworkByID(f.Network); !known {
+	network, known := NetworkByID(f.Network)
+	if !known {
 		return fmt.Errorf("network: %q is unknown", printable(f.Network))
 	}
+	p.Network = network
 	if f.ChainID != p.Network.ChainID {
 		return fmt.Errorf("chain_id: %d is not the chain ID of %s, which is %d", f.ChainID, p.Network.Name, p.Network.ChainID)
 	}

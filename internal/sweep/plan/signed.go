@@ -22,7 +22,7 @@ type Signed struct {
 	Carriers []string
 }
 
-// SignedRow is what the address of a row signed: an authorization, or a transaction for the way own.
+// SignedRow is a row of a signed file: the signature of an authorization, or a transaction for the way own.
 type SignedRow struct {
 	Signature   evm.Signature // of the authorization; zero for a transaction
 	Transaction string        // 0x and hex digits; empty for an authorization
