@@ -197,8 +197,11 @@ func (s Session) check(o order) error {
 	if err := refuseExisting(o.signed); err != nil {
 		return err
 	}
-	if o.Import != "" || o.Online {
-		return nil // no words are typed, or the operator decided
+	if o.Import != "" {
+		return nil // no words are typed
+	}
+	if err := o.options.Check(o.plan); err != nil || o.Online {
+		return err
 	}
 	connected, err := s.IsConnected()
 	switch {

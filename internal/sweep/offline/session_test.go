@@ -169,6 +169,8 @@ func TestRun_refuses(t *testing.T) {
 	t.Parallel()
 	const words = "These words do not hold 0x7db994b532805C53c29A7878a28C8d32d5AEFb89 at m/44'/60'/1'/0/0: another account, passphrase or wallet?"
 	tokens := plantest.Tokens(plantest.MadeAt)
+	unknown := plantest.Tokens(plantest.MadeAt)
+	unknown.Account = nil
 	coins := plantest.Example(plantest.MadeAt)
 	coins.FeeMax.Cents = 20_01
 	typing := func(lines ...string) []string { return lines }
@@ -192,6 +194,8 @@ func TestRun_refuses(t *testing.T) {
 		"a plan that is over": {tokens, nil, func(f *fixture) { f.Now = func() time.Time { return plantest.MadeAt.Add(7 * 24 * time.Hour) } }, "This plan is over since 5 December 2026 14:00 UTC."},
 		"a plan of the future": {tokens, nil, func(f *fixture) { f.Now = func() time.Time { return plantest.MadeAt.Add(-25 * 24 * time.Hour) } },
 			"This plan is valid until 5 December 2026 14:00 UTC, in more than 30 days. Is the clock of this computer right?"},
+		"a plan without a payer":    {tokens, nil, func(f *fixture) { f.request.Payer = plantest.Payer }, "The plan has no payer. Make it again with one, or leave --payer out."},
+		"a plan without an account": {unknown, nil, nil, "The plan does not show the account of its addresses. Say --account, such as m/44'/60'/0'."},
 		"three wrong confirmations": {tokens, typing(plantest.Words, plantest.Passphrase, "7a25", "", "488E"), nil, "The destination was not confirmed. Nothing was signed."},
 		"no confirmation":           {tokens, typing(plantest.Words, plantest.Passphrase), nil, "read the last characters of the destination: EOF"},
 		"a missing plan":            {tokens, nil, func(f *fixture) { f.request.Plan += "x" }, "read the plan: open "},

@@ -28,10 +28,10 @@ func (c Console) Secret(ctx context.Context, question string) ([]byte, error) {
 	state, err := term.GetState(descriptor)
 	if err != nil { // not a terminal
 		fmt.Fprintln(c.Out)
-		return readLine(ctx, c.In)
+		return await(ctx, func() ([]byte, error) { return readLine(c.In) })
 	}
 	defer fmt.Fprintln(c.Out)
-	line, err := await(ctx, func() ([]byte, error) { return term.ReadPassword(descriptor) })
+	line, err := await(ctx, func() ([]byte, error) { return readHidden(c.In) })
 	if ctx.Err() != nil {
 		err = errors.Join(err, term.Restore(descriptor, state))
 	}
@@ -41,7 +41,7 @@ func (c Console) Secret(ctx context.Context, question string) ([]byte, error) {
 // Line asks for a line.
 func (c Console) Line(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(c.Out, question)
-	line, err := readLine(ctx, c.In)
+	line, err := await(ctx, func() ([]byte, error) { return readLine(c.In) })
 	if !term.IsTerminal(int(c.In.Fd())) {
 		fmt.Fprintln(c.Out)
 	}
@@ -49,27 +49,25 @@ func (c Console) Line(ctx context.Context, question string) (string, error) {
 }
 
 // readLine reads a line without its end. The error is io.EOF if there is none.
-func readLine(ctx context.Context, r io.Reader) ([]byte, error) {
-	return await(ctx, func() ([]byte, error) {
-		line := make([]byte, 0, maxLine) // is not copied when it grows
-		for {
-			if len(line) == maxLine {
-				clear(line)
-				return nil, errLine
-			}
-			n, err := r.Read(line[len(line) : len(line)+1])
-			line = line[:len(line)+n]
-			switch {
-			case n > 0 && line[len(line)-1] == '\n':
-				return trimEnd(line), nil
-			case errors.Is(err, io.EOF) && len(line) > 0:
-				return trimEnd(line), nil
-			case err != nil:
-				clear(line)
-				return nil, err
-			}
+func readLine(r io.Reader) ([]byte, error) {
+	line := make([]byte, 0, maxLine) // is not copied when it grows
+	for {
+		if len(line) == maxLine {
+			clear(line)
+			return nil, errLine
 		}
-	})
+		n, err := r.Read(line[len(line) : len(line)+1])
+		line = line[:len(line)+n]
+		switch {
+		case n > 0 && line[len(line)-1] == '\n':
+			return trimEnd(line), nil
+		case errors.Is(err, io.EOF) && len(line) > 0:
+			return trimEnd(line), nil
+		case err != nil:
+			clear(line)
+			return nil, err
+		}
+	}
 }
 
 // trimEnd returns a line without its line feed and carriage return.

@@ -1,5 +1,5 @@
-// Package sign derives the keys of a recovery phrase and signs the rows of a sweep plan. It is the only package of the
-// program that reads words that can spend, and imports nothing that reaches a network.
+// Package sign derives the keys of a recovery phrase and signs the rows of a sweep plan. No other package of
+// the program makes keys from words. It imports nothing that reaches a network.
 package sign
 
 import (

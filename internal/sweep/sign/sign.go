@@ -25,15 +25,26 @@ type Signer struct {
 	payer *btcec.PrivateKey   // nil without the transactions of the payer
 }
 
+// Check returns a Refusal if a plan cannot be signed with the options.
+func (o Options) Check(p plan.Plan) error {
+	if len(o.Account) == 0 && len(p.Account) == 0 {
+		return Refusal("The plan does not show the account of its addresses. Say --account, such as m/44'/60'/0'.")
+	}
+	if len(o.Payer) > 0 && p.Payer == nil {
+		return Refusal("The plan has no payer. Make it again with one, or leave --payer out.")
+	}
+	return nil
+}
+
 // NewSigner derives the keys of all rows of a plan. The error is a Refusal if an address of the plan does not belong
-// to the wallet.
+// to the wallet, or if Check refuses the options.
 func NewSigner(p plan.Plan, w *Wallet, o Options) (*Signer, error) {
+	if err := o.Check(p); err != nil {
+		return nil, err
+	}
 	account := o.Account
 	if len(account) == 0 {
 		account = p.Account
-	}
-	if len(account) == 0 {
-		return nil, Refusal("The plan does not show the account of its addresses. Say --account, such as m/44'/60'/0'.")
 	}
 	s := &Signer{plan: p}
 	if err := s.derive(w, account, o.Payer); err != nil {
@@ -54,9 +65,6 @@ func (s *Signer) derive(w *Wallet, account, payer plan.Path) error {
 	}
 	if len(payer) == 0 {
 		return nil
-	}
-	if s.plan.Payer == nil {
-		return Refusal("The plan has no payer. Make it again with one, or leave --payer out.")
 	}
 	key, err := w.private(payer, s.plan.Payer.Address)
 	s.payer = key
