@@ -13,7 +13,7 @@ CACHE  := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/chequer/bin
 #   internal/keys, money, proof, receipt, views: pure functions without goroutines, many vectors
 NORACE := ./internal/e2e/... ./cmd/... ./internal/bench/... ./internal/keys/... ./internal/money/... ./internal/proof/... ./internal/receipt/... ./views/...
 # Packages of rules and parsers. The tests of each take about two seconds.
-QUICK  := ./internal ./internal/money/... ./internal/invoice/... ./internal/merchant/... ./internal/config/... ./internal/signature/... ./internal/seal/... \
+QUICK  := ./internal ./internal/money/... ./internal/invoice/... ./internal/merchant/... ./internal/config/... ./internal/signature/... ./internal/seal/... ./internal/evm ./internal/sweep/plan ./internal/sweep/sign ./internal/sweep/offline \
           ./internal/api/... ./internal/locale/... ./internal/caller/... ./internal/guard/... ./internal/rates/... ./internal/chain ./internal/requestlog/... ./views/...
 
 .PHONY: help build run dev generate verify lint setup quick test race e2e bench nightly clean
@@ -96,7 +96,7 @@ nightly: test ## Run the slow tests too, and build for other systems
 	E2E_NIGHTLY=on $(GO) test -timeout 60m -count=1 -v -run Soak ./internal/e2e
 	E2E_NIGHTLY=on $(GO) test -count=1 -run Geth ./internal/chain/ethereum/quorum
 	E2E_NIGHTLY=on $(GO) test -timeout 30m -count=1 ./internal/chain/lightning/lndtest
-	for target in money:FuzzParse keys:FuzzParse server:FuzzCreate server:FuzzAuth rates:FuzzKraken client/foreign:FuzzClient_returns_only_valid_values keys:FuzzParseDescriptor; do \
+	for target in money:FuzzParse keys:FuzzParse server:FuzzCreate server:FuzzAuth rates:FuzzKraken client/foreign:FuzzClient_returns_only_valid_values keys:FuzzParseDescriptor sweep/plan:FuzzRead sweep/plan:FuzzReadSigned evm:FuzzParseTransaction; do \
 		$(GO) test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime 60s ./internal/$${target%:*} || exit 1; done
 
 clean: ## Remove the built program; data is kept

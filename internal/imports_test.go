@@ -18,16 +18,18 @@ var floors = map[string]int{
 	"chequer/internal/idn":     -1, // imported by packages of floor 0 that parse addresses
 	"chequer/internal/durable": -1, // imported by config
 	"chequer/internal/format":  -1, // imported by signature
+	"chequer/internal/evm":     -1, // imported by keys
 
 	"chequer/internal/money": 0, "chequer/internal/api": 0, "chequer/internal/signature": 0,
 	"chequer/internal/keys": 0, "chequer/internal/config": 0, "chequer/internal/seal": 0, "chequer/internal/caller": 0, "chequer/internal/build": 0, "chequer/internal/diskspace": 0, "chequer/internal/filelock": 0, "chequer/internal/requestlog": 0, "chequer/internal/clock": 0, "chequer/internal/token": 0, "chequer/internal/guard": 0, "chequer/internal/logonce": 0, "chequer/internal/download": 0,
 	"chequer/internal/openapi": 0, "chequer/internal/theme": 0, "chequer/internal/proof": 0, "chequer/internal/receipt": 0, "chequer/internal/locale": 0, "chequer/internal/manual": 0, "chequer/internal/zone": 0, "chequer/internal/chain/lightning/bolt11": 0, "chequer/internal/invoice/calllimit": 0,
-	"chequer/static": 0,
+	"chequer/internal/sweep/plan": 0,
+	"chequer/static":              0,
 
-	"chequer/internal/audit": 1, "chequer/internal/httpapi": 1, "chequer/internal/chain": 1, "chequer/internal/client": 1, "chequer/internal/console": 1, "chequer/internal/storage/engine": 1, "chequer/views": 1, "chequer/web/live": 1, "chequer/web/desk/changes": 1,
+	"chequer/internal/audit": 1, "chequer/internal/httpapi": 1, "chequer/internal/chain": 1, "chequer/internal/client": 1, "chequer/internal/console": 1, "chequer/internal/sweep/sign": 1, "chequer/internal/storage/engine": 1, "chequer/views": 1, "chequer/web/live": 1, "chequer/web/desk/changes": 1,
 
 	"chequer/internal/account": 2, "chequer/internal/invoice": 2, "chequer/internal/merchant": 2, "chequer/internal/rates": 2, "chequer/internal/exchange": 2,
-	"chequer/internal/client/foreign": 2, "chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2, "chequer/internal/chain/lightning": 2,
+	"chequer/internal/sweep/offline": 2, "chequer/internal/client/foreign": 2, "chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2, "chequer/internal/chain/lightning": 2,
 	"chequer/internal/storage/highwater": 2, "chequer/web/present": 2, "chequer/web/rendered": 2, "chequer/views/desk": 2,
 
 	"chequer/web": 3, "chequer/internal/wire": 3, "chequer/internal/invoicing": 3, "chequer/internal/report": 3, "chequer/internal/casework": 3, "chequer/internal/retention": 3,
@@ -59,6 +61,7 @@ var testOnly = map[string]bool{
 	"chequer/internal/chain/lightning/lightningtest": true,
 	"chequer/internal/chain/lightning/lndtest":       true,
 	"chequer/internal/storage/storagetest":           true,
+	"chequer/internal/sweep/plan/plantest":           true,
 	"chequer/web/present/presenttest":                true,
 	"chequer/internal/e2e":                           true,
 	"chequer/internal/programtest":                   true,

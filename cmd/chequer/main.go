@@ -91,7 +91,7 @@ func root(environ []string) *cobra.Command {
 	} {
 		c.AddCommand(s.addShopFlag(command))
 	}
-	c.AddCommand(serve, s.init(), s.demo(), s.storefront(), s.shop(), s.listen(), s.trigger(), s.proof(), s.verify(),
+	c.AddCommand(serve, s.init(), s.demo(), s.storefront(), s.shop(), s.sign(), s.listen(), s.trigger(), s.proof(), s.verify(),
 		s.account(), s.auditLog(), s.desk(), s.config(), s.doctor(), s.health(), s.backup(), s.restore(), s.migrate(), s.version())
 	return c
 }

@@ -19,6 +19,8 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/chain/lightning/lightningtest"
 	"chequer/internal/client"
+	"chequer/internal/sweep/plan"
+	"chequer/internal/sweep/plan/plantest"
 )
 
 func TestMain(m *testing.M) {
@@ -30,7 +32,7 @@ func TestCommands_behave_as_documented(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "lnd": func(ts *testscript.TestScript, _ bool, args []string) { startLND(t, ts, args) }, "receiver": receiver, "order": createOrder, "ordered": createProductOrder},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "lnd": func(ts *testscript.TestScript, _ bool, args []string) { startLND(t, ts, args) }, "receiver": receiver, "order": createOrder, "ordered": createProductOrder, "sweepplan": writeSweepPlan},
 		Setup: func(e *testscript.Env) error {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
@@ -100,6 +102,16 @@ func createProductOrder(ts *testscript.TestScript, _ bool, args []string) {
 		},
 	}, "")
 	ts.Check(err)
+}
+
+// sweepplan FILE writes a plan of tokens that was made now.
+func writeSweepPlan(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: sweepplan FILE")
+	}
+	p, err := plan.Encode(plantest.Tokens(time.Now()))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), p.Bytes(), 0o600))
 }
 
 // lnd FILE [OPERATION…] starts lnd, and writes a connection to it with a macaroon of some operations into a file, or of

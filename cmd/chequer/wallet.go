@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +17,8 @@ import (
 	"chequer/internal/merchant"
 	"chequer/internal/networks"
 	"chequer/internal/sweep"
+	"chequer/internal/sweep/offline"
+	"chequer/internal/sweep/sign"
 )
 
 // shownAddresses is the number of addresses that are printed to compare with the wallet.
@@ -167,6 +171,58 @@ Moving the coins, or sending an address the fee for it, does not affect a paid i
 	c.Flags().StringVar(&network, "network", "", "ethereum, base or another watched network")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print CSV")
 	if err := c.MarkFlagRequired("network"); err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// sign returns the command that signs the plan of a sweep. It uses no settings and no storage.
+func (s *shell) sign() *cobra.Command {
+	var r offline.Request
+	c := &cobra.Command{
+		Use:   "sign PLAN",
+		Short: "Sign the plan of a sweep on a computer that is offline",
+		Long: `Shows the plan of a sweep, asks for the recovery words and the passphrase of the wallet, which are not shown,
+and for the last characters of the destination. Writes PLAN with the ending .signed.json. Its signatures can only
+pay that destination. Run it on a computer that is disconnected from all networks; it needs no settings.
+
+Standard input may be a file or a pipe of three lines: words, passphrase, last characters of the destination.
+
+For a hardware wallet --export writes one file of typed data (eth_signTypedData_v4) for each row, and --import reads
+the signatures: row-0001.sig for row-0001.json, with 0x and 130 hex digits.`,
+		Example: `  chequer sign plan.json --to 0x…
+  chequer sign plan.json --to 0x… --payer "m/44'/60'/0'/0/0"
+  chequer sign plan.json --to 0x… --export typed
+  chequer sign plan.json --to 0x… --import typed`,
+		Args: console.Arguments,
+		RunE: func(c *cobra.Command, args []string) error {
+			r.Plan = args[0]
+			session := offline.Session{
+				Terminal: offline.Console{In: os.Stdin, Out: c.ErrOrStderr()}, Out: c.ErrOrStderr(),
+				Now: time.Now, IsConnected: offline.IsConnected, Harden: sign.Harden,
+			}
+			result, err := session.Run(c.Context(), r)
+			if err != nil {
+				return err
+			}
+			return s.Print(c, result, func(w io.Writer) {
+				if result.Exported != "" {
+					fmt.Fprintf(w, "%d rows exported to %s. Sign each and put its signature beside it, then say --import %s.\n", result.Rows, result.Exported, result.Exported)
+					return
+				}
+				fmt.Fprintf(w, "%d rows signed: %s. Take this file alone to the server.\n", result.Rows, result.Signed)
+			})
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&r.To, "to", "", "destination, which must be that of the plan")
+	flags.StringVar(&r.Payer, "payer", "", "derivation path of the account that pays the fees; its transactions are signed too")
+	flags.StringVar(&r.Account, "account", "", "derivation path of the account of the addresses, if it is not that of the plan")
+	flags.StringVar(&r.Export, "export", "", "write typed data for a hardware wallet into a new folder instead")
+	flags.StringVar(&r.Import, "import", "", "read the signatures of a hardware wallet from a folder instead")
+	flags.StringVar(&r.MaxFee, "max-fee", "20", "highest fee of the signed transactions, in euro")
+	flags.BoolVar(&r.Online, "online", false, "sign although this computer is connected")
+	if err := c.MarkFlagRequired("to"); err != nil {
 		panic(err)
 	}
 	return c

@@ -17,6 +17,7 @@
 #   openssl     signatures made by another program                               (internal/server, internal/webhook, internal/e2e)
 #   axe-core    accessibility checks of the pages                                (internal/e2e)
 #   greenfield  the client of BTCPay Server's API, from npm                      (internal/e2e)
+#   viem        signatures of a sweep made by another program                    (internal/sweep/sign)
 #   lighthouse  checks of the pages by Chromium's makers; nightly only           (internal/e2e)
 #   lightning   nodes (lnd), a relay (khatru) and a wallet; nightly only         (internal/chain/lightning/lndtest)
 #   buildah     the container image; nightly only                                (internal/e2e/image.sh)
@@ -175,6 +176,25 @@ greenfield() {
 	[ $? -eq 0 ] || echo "could not be installed, tests that need it are skipped: btcpay-greenfield-node-client (needs npm)"
 }
 
+# viem signs a sweep in the tests. It consists of several npm packages, each verified by its hash in package-lock.json.
+viem() {
+	local here cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/viem
+	here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/testdata/viem
+	cmp -s "$here/package-lock.json" "$cache/package-lock.json" && [ -f "$cache/complete" ] && return
+
+	echo "installing for the tests: viem"
+	(
+		set -e
+		rm -rf "$cache"
+		mkdir -p "$cache"
+		cp "$here"/package*.json "$cache"
+		cd "$cache"
+		npm ci --silent --ignore-scripts --no-audit --no-fund
+		touch complete
+	) >/dev/null 2>&1
+	[ $? -eq 0 ] || echo "could not be installed, tests that need it are skipped: viem (needs npm)"
+}
+
 # geth is built as a module of its own, too: go-ethereum is under the LGPL and not a part of the program. A
 # nightly run fails without it.
 geth() {
@@ -230,6 +250,7 @@ btcd
 anvil
 axe
 greenfield
+viem
 if [ "${1:-}" = nightly ]; then
 	geth
 	lighthouse

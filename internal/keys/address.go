@@ -24,7 +24,7 @@ func ParseAddress(text string, kind Kind, network Network) (address, script stri
 		if err != nil {
 			return "", "", err
 		}
-		return account.String(), account.lowerHex(), nil
+		return account.String(), lowerHex(account), nil
 	case BTC, LTC:
 		if err := network.check(); err != nil {
 			return "", "", err

@@ -10,6 +10,8 @@ import (
 
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcutil/hdkeychain"
+
+	"chequer/internal/evm"
 )
 
 // Key is a valid extended public key with everything that determines its addresses. It is safe for
@@ -216,8 +218,8 @@ func (k Key) Address(index uint32) (address, script string, err error) {
 // format returns the address of a public key of k.
 func (k Key) format(public *btcec.PublicKey) address {
 	if k.kind == ETH {
-		account := addressOf(public)
-		return address{account.String(), account.lowerHex()}
+		account := evm.AddressOf(public)
+		return address{account.String(), lowerHex(account)}
 	}
 	output := outputScript(public, k.script)
 	return address{encodeOutput(output, prefixesOf(k.kind, k.network)), hex.EncodeToString(output)}

@@ -14,15 +14,15 @@ import (
 	"chequer/internal/chain/chaintest"
 )
 
-// contracts are compiled from tokens.sol by solc 0.8.30 with
+// contracts are compiled from tokens.sol and authorized.sol by solc 0.8.30 with
 //
 //	{"evmVersion": "paris", "optimizer": {"enabled": true, "runs": 1},
 //	 "metadata": {"bytecodeHash": "none", "appendCBOR": false}}
 //
-//go:embed token.hex odd.hex
+//go:embed token.hex odd.hex authorized.hex multicall.hex
 var contracts embed.FS
 
-// Code returns the code of a contract of tokens.sol with its constructor's arguments.
+// Code returns the code of a contract of these files with its constructor's arguments.
 func Code(contract string, arguments ...int64) string {
 	text, err := contracts.ReadFile(contract + ".hex")
 	if err != nil {

@@ -1,0 +1,77 @@
+package evm
+
+import "math/big"
+
+// Word is a value in the contract ABI: 32 bytes, numbers as big-endian.
+type Word [32]byte
+
+// AddressWord returns the word of an address.
+func AddressWord(a Address) (w Word) {
+	copy(w[12:], a[:])
+	return w
+}
+
+// UintWord returns the word of a number. It panics if n is negative or has more than 256 bits.
+func UintWord(n *big.Int) (w Word) {
+	if n.Sign() < 0 {
+		panic("evm: a negative number has no word")
+	}
+	n.FillBytes(w[:])
+	return w
+}
+
+// NumberWord returns the word of a number.
+func NumberWord(n uint64) Word { return UintWord(new(big.Int).SetUint64(n)) }
+
+// Selector returns the first four bytes of a call of a function, such as "transfer(address,uint256)". See the
+// contract ABI specification, "Function Selector".
+func Selector(function string) []byte {
+	hash := Keccak256([]byte(function))
+	return hash[:4]
+}
+
+// encodeCall returns the data of a call of a function whose arguments are all static.
+func encodeCall(function string, arguments ...Word) []byte {
+	data := Selector(function)
+	for _, w := range arguments {
+		data = append(data, w[:]...)
+	}
+	return data
+}
+
+// Multicall3 is the address of the contract of that name on all networks that Chequer knows. See
+// github.com/mds1/multicall3.
+var Multicall3 = must(ParseChecksummed("0xcA11bde05977b3631167028862bE2a173976CA11"))
+
+func must(a Address, err error) Address {
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
+// Call is a call of a contract.
+type Call struct {
+	To   Address
+	Data []byte
+}
+
+// Aggregate3 returns the data of a call of Multicall3.aggregate3 with several calls, each of which may fail.
+func Aggregate3(calls []Call) []byte {
+	data := encodeCall("aggregate3((address,bool,bytes)[])", NumberWord(32), NumberWord(uint64(len(calls))))
+	var heads, tails []byte
+	for _, c := range calls {
+		heads = appendWords(heads, NumberWord(uint64(32*len(calls)+len(tails))))
+		tails = appendWords(tails, AddressWord(c.To), NumberWord(1), NumberWord(96), NumberWord(uint64(len(c.Data))))
+		tails = append(tails, c.Data...)
+		tails = append(tails, make([]byte, (32-len(c.Data)%32)%32)...)
+	}
+	return append(append(data, heads...), tails...)
+}
+
+func appendWords(data []byte, words ...Word) []byte {
+	for _, w := range words {
+		data = append(data, w[:]...)
+	}
+	return data
+}

@@ -1,0 +1,242 @@
+// Package plan has the files of a sweep: the plan that the server makes, and the signed file that chequer sign
+// writes. It imports nothing that reaches a network, because the computer that signs is offline.
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math/big"
+	"strings"
+	"time"
+
+	"chequer/internal/evm"
+)
+
+// Limits of a plan.
+const (
+	MaxRows     = 1000
+	MaxValidity = 30 * 24 * time.Hour
+	maxCarried  = 200        // rows of one carrying transaction: a row has 480 bytes, and nodes refuse more than 128 KiB
+	maxGas      = 16_777_216 // of one transaction, see EIP-7825
+	minGas      = 21_000     // of one transaction, see the Ethereum yellow paper, appendix G
+	maxFile     = 1 << 20    // bytes of a file
+)
+
+// Way is the way in which a row moves an amount.
+type Way string
+
+// The ways.
+const (
+	// ByAuthorization is a signed authorization of EIP-3009, which any account can submit.
+	ByAuthorization Way = "authorization"
+	// ByOwn is a transaction of the address itself, which sends the coin of the network.
+	ByOwn Way = "own"
+)
+
+// Plan is a list of amounts that are moved from addresses of one account to one destination on one network. Read
+// and Encode return valid plans.
+type Plan struct {
+	ID         string // "swp_" and letters and digits
+	MadeAt     time.Time
+	ValidUntil time.Time // signatures are valid before it
+	Network    Network
+	Block      uint64 // number of the block in which the balances were read
+	To         evm.Address
+	// Account is the derivation path of the account key; empty if the public key does not show it.
+	Account   Path
+	Payer     *Payer // nil if a browser wallet submits the authorizations
+	Rows      []Row
+	SkipAbove string // the highest share of a row's fee in its amount, in per cent, such as "2"
+	Skipped   []Skipped
+	Sums      []Sum // one for each asset of the rows
+	FeeMax    Fee
+
+	content []byte // the exact bytes of the file
+	hash    [sha256.Size]byte
+}
+
+// Row is an amount of one asset at one address.
+type Row struct {
+	Steps    [2]uint32 // the unhardened steps of the derivation path below the account key
+	From     evm.Address
+	Way      Way
+	Asset    string      // code of the payment method, such as EURC-BASE
+	Contract evm.Address // of the token; zero for a coin
+	Name     string      // of the EIP-712 domain of the token; empty for a coin
+	Version  string      // of the EIP-712 domain of the token; empty for a coin
+	Amount   *big.Int    // in smallest units
+	// Cost is set for rows whose Way is ByOwn.
+	Cost Cost
+}
+
+// Cost is the nonce and the limits of a transaction.
+type Cost struct {
+	Nonce  uint64
+	Gas    uint64
+	Tip    *big.Int // highest priority fee, in the coin's smallest units per gas
+	FeeCap *big.Int // highest fee including the tip, in the coin's smallest units per gas
+}
+
+// Payer is an account that pays for the transactions that submit the authorizations.
+type Payer struct {
+	Address evm.Address
+	Cost    Cost // nonce of the first transaction; the gas is that of each carrier
+	// Carriers are the transactions in order. Together they carry all rows whose Way is ByAuthorization.
+	Carriers []Carrier
+}
+
+// Carrier is a transaction of the payer.
+type Carrier struct {
+	Rows int // number of authorizations
+	Gas  uint64
+}
+
+// Skipped is an amount that the plan does not move.
+type Skipped struct {
+	From   evm.Address
+	Asset  string
+	Amount *big.Int // in smallest units
+	Why    Reason
+}
+
+// Reason is why an amount is skipped.
+type Reason string
+
+// The reasons.
+const (
+	Expensive Reason = "expensive" // its share of the fee is above SkipAbove
+	Blocked   Reason = "blocked"   // by the issuer of the token
+	NotFinal  Reason = "not_final"
+	Watched   Reason = "watched" // a later payment to the address could not be seen
+	NoWay     Reason = "no_way"  // the token has no authorizations
+)
+
+// Sum is the sum of the rows of one asset.
+type Sum struct {
+	Asset    string
+	Symbol   string // such as EURC
+	Decimals int
+	Amount   *big.Int // in smallest units
+}
+
+// Fee is the most that the transactions of a plan cost.
+type Fee struct {
+	Amount *big.Int // in the coin's smallest units
+	Cents  int64    // the value of Amount in euro cents when the plan was made
+}
+
+// Bytes returns a copy of the exact bytes of the plan's file.
+func (p Plan) Bytes() []byte { return append([]byte(nil), p.content...) }
+
+// Hash returns the SHA-256 of the exact bytes of the plan's file.
+func (p Plan) Hash() [sha256.Size]byte { return p.hash }
+
+// Fingerprint returns the first 8 bytes of the hash in hex, in four groups.
+func (p Plan) Fingerprint() string {
+	var groups []string
+	for i := 0; i < 8; i += 2 {
+		groups = append(groups, hex.EncodeToString(p.hash[i:i+2]))
+	}
+	return strings.Join(groups, " ")
+}
+
+// nonceLabel separates the nonces of sweeps from other uses of Keccak-256.
+const nonceLabel = "chequer-sweep-v1"
+
+// Nonce returns the nonce of the authorization of the row with number n, which counts from 1: the Keccak-256 of
+// the label, the hash of the plan and n as 8 bytes, big-endian.
+func (p Plan) Nonce(n int) evm.Hash {
+	return evm.Keccak256([]byte(nonceLabel), p.hash[:], binary.BigEndian.AppendUint64(nil, uint64(n)))
+}
+
+// Domain returns the EIP-712 domain of the token of a row.
+func (p Plan) Domain(r Row) evm.Domain {
+	return evm.Domain{Name: r.Name, Version: r.Version, ChainID: p.Network.ChainID, Contract: r.Contract}
+}
+
+// Authorization returns the authorization of the row with number n, which counts from 1.
+func (p Plan) Authorization(n int) evm.Authorization {
+	r := p.Rows[n-1]
+	return evm.Authorization{From: r.From, To: p.To, Value: r.Amount, ValidBefore: uint64(p.ValidUntil.Unix()), Nonce: p.Nonce(n)}
+}
+
+// Digest returns the hash that the address of the row with number n signs, which counts from 1: of its
+// authorization or of its transaction.
+func (p Plan) Digest(n int) evm.Hash {
+	r := p.Rows[n-1]
+	if r.Way == ByOwn {
+		return p.Transaction(r).SigningHash()
+	}
+	return p.Authorization(n).Digest(p.Domain(r))
+}
+
+// Transaction returns the transaction of a row whose Way is ByOwn.
+func (p Plan) Transaction(r Row) evm.Transaction {
+	t := p.transaction(r.Cost)
+	t.To, t.Value = p.To, r.Amount
+	return t
+}
+
+// transaction returns a transaction on the plan's network without a receiver.
+func (p Plan) transaction(c Cost) evm.Transaction {
+	return evm.Transaction{ChainID: p.Network.ChainID, Nonce: c.Nonce, Tip: c.Tip, FeeCap: c.FeeCap, Gas: c.Gas, Value: new(big.Int)}
+}
+
+// authorized returns the numbers of the rows whose Way is ByAuthorization.
+func (p Plan) authorized() (numbers []int) {
+	for i, r := range p.Rows {
+		if r.Way == ByAuthorization {
+			numbers = append(numbers, i+1)
+		}
+	}
+	return numbers
+}
+
+// Call returns the call of the token that makes the transfer of the row with number n, which counts from 1, with the
+// signature of its authorization.
+func (p Plan) Call(n int, s evm.Signature) evm.Call {
+	return evm.Call{To: p.Rows[n-1].Contract, Data: p.Authorization(n).CallData(s)}
+}
+
+// Carry returns the transactions of the payer, which carry the authorizations of the rows with these signatures by
+// the number of the row. It returns nil if the plan has no payer.
+func (p Plan) Carry(signatures map[int]evm.Signature) (list []evm.Transaction) {
+	if p.Payer == nil {
+		return nil
+	}
+	numbers, cost := p.authorized(), p.Payer.Cost
+	for _, carrier := range p.Payer.Carriers {
+		var calls []evm.Call
+		for _, n := range numbers[:carrier.Rows] {
+			calls = append(calls, p.Call(n, signatures[n]))
+		}
+		numbers = numbers[carrier.Rows:]
+		cost.Gas = carrier.Gas
+		t := p.transaction(cost)
+		t.To, t.Data = evm.Multicall3, evm.Aggregate3(calls)
+		list = append(list, t)
+		cost.Nonce++
+	}
+	return list
+}
+
+// FeeCap returns the most that the transactions of the plan can cost by their limits, in the coin's smallest units,
+// without the fee that a rollup adds for its data on Ethereum.
+func (p Plan) FeeCap() *big.Int {
+	total := new(big.Int)
+	add := func(gas uint64, feeCap *big.Int) {
+		total.Add(total, new(big.Int).Mul(new(big.Int).SetUint64(gas), feeCap))
+	}
+	for _, r := range p.Rows {
+		if r.Way == ByOwn {
+			add(r.Cost.Gas, r.Cost.FeeCap)
+		}
+	}
+	if p.Payer != nil {
+		for _, c := range p.Payer.Carriers {
+			add(c.Gas, p.Payer.Cost.FeeCap)
+		}
+	}
+	return total
+}

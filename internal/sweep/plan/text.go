@@ -1,0 +1,112 @@
+package plan
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+
+	"chequer/internal/evm"
+)
+
+// reasonTexts are the reasons in a summary, after the number of skipped amounts.
+var reasonTexts = map[Reason]string{
+	Expensive: "cost more than %s %%",
+	Blocked:   "blocked by the issuer",
+	NotFinal:  "not final yet",
+	Watched:   "watched for later payments",
+	NoWay:     "of a token without authorizations",
+}
+
+// reasonOrder is the order of the reasons in a summary.
+var reasonOrder = []Reason{Expensive, Blocked, NotFinal, Watched, NoWay}
+
+// Text returns the summary of the plan. It has no fingerprint, because it is a part of the file.
+func (p Plan) Text() string {
+	from := map[evm.Address]bool{}
+	for _, r := range p.Rows {
+		from[r.From] = true
+	}
+	addresses := "addresses"
+	if len(from) == 1 {
+		addresses = "address"
+	}
+	lines := []string{fmt.Sprintf("%s %s, %s on %s to %s. Fee at most %s EUR.",
+		thousands(fmt.Sprint(len(from))), addresses, p.SumText(), p.Network.Name, p.To, thousands(cents(p.FeeMax.Cents)))}
+	if len(p.Skipped) > 0 {
+		lines = append(lines, "Skipped: "+p.skippedText()+".")
+	}
+	return strings.Join(append(lines, fmt.Sprintf("Plan %s, until %s.", p.ID, p.Until())), "\n")
+}
+
+// Summary returns the text of the plan with its fingerprint.
+func (p Plan) Summary() string { return p.Text() + " Fingerprint " + p.Fingerprint() + "." }
+
+// Until returns the time until which the plan is valid, as it is shown to persons.
+func (p Plan) Until() string { return p.ValidUntil.UTC().Format("2 January 2006 15:04 UTC") }
+
+// SumText returns the sums of the plan, such as "12,318.40 EURC, 7.00 USDC and 0.5 ETH".
+func (p Plan) SumText() string {
+	var sums []string
+	for _, s := range p.Sums {
+		sums = append(sums, amountText(s.Amount, s.Decimals)+" "+s.Symbol)
+	}
+	last := len(sums) - 1
+	if last < 1 {
+		return strings.Join(sums, "")
+	}
+	return strings.Join(sums[:last], ", ") + " and " + sums[last]
+}
+
+// CoinText returns an amount of the network's coin, such as "0.0001 ETH".
+func (p Plan) CoinText(amount *big.Int) string {
+	return amountText(amount, coinDecimals) + " " + p.Network.Coin
+}
+
+// skippedText returns the numbers of skipped amounts by reason.
+func (p Plan) skippedText() string {
+	counts := map[Reason]int{}
+	for _, s := range p.Skipped {
+		counts[s.Why]++
+	}
+	var parts []string
+	for _, why := range reasonOrder {
+		if counts[why] == 0 {
+			continue
+		}
+		text := reasonTexts[why]
+		if why == Expensive {
+			text = fmt.Sprintf(text, p.SkipAbove)
+		}
+		parts = append(parts, thousands(fmt.Sprint(counts[why]))+" "+text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// amountText returns an amount with a decimal point, with two decimals or as many as it has, and with commas between
+// thousands.
+func amountText(amount *big.Int, decimals int) string {
+	digits := amount.String()
+	if missing := decimals + 1 - len(digits); missing > 0 {
+		digits = strings.Repeat("0", missing) + digits
+	}
+	whole, fraction := digits[:len(digits)-decimals], strings.TrimRight(digits[len(digits)-decimals:], "0")
+	for len(fraction) < min(2, decimals) {
+		fraction += "0"
+	}
+	if fraction == "" {
+		return thousands(whole)
+	}
+	return thousands(whole) + "." + fraction
+}
+
+// thousands returns a decimal number with commas between thousands.
+func thousands(number string) string {
+	whole, fraction, hasFraction := strings.Cut(number, ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if hasFraction {
+		return whole + "." + fraction
+	}
+	return whole
+}
