@@ -129,6 +129,16 @@ func (a Asset) SentOverLightning(address string) bool {
 	return a.Requested() && (isRequest(address) || isLightningAddress(address))
 }
 
+// LinkHasAmount reports whether a payment link of an asset to an address states the amount. That of a Lightning address, and of a
+// payment request whose payer chooses the amount, does not.
+func (a Asset) LinkHasAmount(address string) bool {
+	if !a.SentOverLightning(address) {
+		return true
+	}
+	_, r, err := ReadRequest(address)
+	return err == nil && r.MilliSatoshi != 0
+}
+
 // AddressNetwork returns the name, for people, of the network on which an asset is sent to an address. It is the network of
 // the asset, but for an address of Bitcoin to which bitcoin that arrived over Lightning is sent.
 func (a Asset) AddressNetwork(address string) string {

@@ -36,7 +36,7 @@ func (r RefundAddress) IsZero() bool { return r == RefundAddress{} }
 // Refunds that wait for the address become ready. The errors are ErrNotFound, ErrNothingReceived, ErrRefundAsset, ErrRefundSet,
 // ErrPaymentAddress, ErrTokenContract, the errors of keys.ParseAddress, also for a payment request that has ended or asks
 // for another amount, and keys.ErrPrivateKey if the text contains a private key. The shopper can replace a payment request
-// that ended before the refund was sent.
+// that ended before the refund was sent, or that a refund cannot be paid to.
 func (s *Service) SetRefundAddress(ctx context.Context, id, by, asset, address string) (*Invoice, error) {
 	inv, err := s.storage.Invoice(ctx, id)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Service) SetRefundAddress(ctx context.Context, id, by, asset, address s
 		waited := false
 		for i := range inv.Refunds {
 			r := &inv.Refunds[i]
-			if !r.Open() || r.Asset != asset || r.Address != "" && r.Address != former.Address {
+			if !r.Open() || r.Asset != asset || r.Address != "" && !(r.Address == former.Address && requestEnded(r.Address, s.now())) {
 				continue
 			}
 			if err := checkRequest(to.Address, r.Amount, s.now()); err != nil {
@@ -86,18 +86,40 @@ func (s *Service) SetRefundAddress(ctx context.Context, id, by, asset, address s
 	})
 }
 
-// mayReplaceAddress reports whether the refund address is a payment request that has ended at a time on the real clock, and
-// was not paid.
+// mayReplaceAddress reports whether the refund address is a payment request that cannot pay a refund: it has ended at a time on
+// the real clock, and was not paid, or a refund waits for another address.
 func (inv *Invoice) mayReplaceAddress(now time.Time) bool {
-	given := inv.RefundAddress.Address
-	isPaid := slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.State == RefundSent && r.Address == given })
-	return requestEnded(given, now) && !isPaid
+	given := inv.RefundAddress
+	isPaid := slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.State == RefundSent && r.Address == given.Address })
+	return requestEnded(given.Address, now) && !isPaid ||
+		slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.Pending() && r.Address == "" && r.Asset == given.Asset })
 }
 
 // requestEnded reports whether an address is a payment request that has ended at a time on the real clock.
 func requestEnded(address string, now time.Time) bool {
 	_, r, err := chain.ReadRequest(address)
 	return err == nil && !now.Before(r.Ends())
+}
+
+// RequestEnd returns the end of the payment request to which an open refund is paid, and whether it has ended. A refund to
+// another address has no end.
+func (s *Service) RequestEnd(r Refund) (end time.Time, ended bool) {
+	_, request, err := chain.ReadRequest(r.Address)
+	if err != nil || !r.Open() {
+		return time.Time{}, false
+	}
+	return request.Ends(), requestEnded(r.Address, s.now())
+}
+
+// RefundLink returns the payment link of a refund for the merchant's wallet, and false if the refund must not be paid now:
+// it is not ready, the refunds exceed what was received, because a payment was reverted, or its payment request has ended.
+func (s *Service) RefundLink(e *Evaluation, r Refund, label string) (chain.Link, bool) {
+	a, known := s.KnownAsset(r.Network, r.Asset)
+	b, _ := e.Balance(r.Asset)
+	if _, ended := s.RequestEnd(r); !known || ended || r.State != RefundReady || !b.Excess().IsZero() {
+		return chain.Link{}, false
+	}
+	return a.Link(r.Address, r.Amount, label), true
 }
 
 // checkRequest returns keys.ErrAddress with the reason if an address is a payment request that has ended at a time on the

@@ -226,6 +226,27 @@ func TestRefund_to_a_request_that_has_ended_waits_for_another(t *testing.T) {
 	})
 }
 
+// The merchant refunds another amount than the one that the shopper's payment request asks for.
+func TestRefund_of_another_amount_than_the_request_waits_for_another(t *testing.T) {
+	onBothRefunding(t, func(t *testing.T, s *refundShop) {
+		inv := s.latePaid()
+		s.must(s.give(inv, s.request(50_000, time.Hour).Text))
+		_, made, err := s.service.CreateRefund(t.Context(), inv.ID, invoice.RefundDraft{Kind: invoice.RefundPart, Asset: chain.CodeLightning, Amount: sats(20_000), By: "Tove"})
+		s.must(err)
+		if r := s.only(inv); made.State != invoice.RefundAsked || made.Address != "" || !r.Pending() || r.Asked.By != "Tove" {
+			t.Errorf("prepared: %+v, want one that waits for an address", r)
+		}
+		if err := s.give(inv, s.request(50_000, 2*time.Hour).Text); !errors.Is(err, keys.ErrAddress) {
+			t.Errorf("another request for the whole amount: %v", err)
+		}
+		to := s.request(20_000, time.Hour)
+		s.must(s.give(inv, to.Text))
+		if r := s.only(inv); !r.Answered() || r.Address != to.Text || r.AddressBy != "shopper" {
+			t.Errorf("after the second request: %+v", r)
+		}
+	})
+}
+
 func TestRefund_in_fiat_to_a_request_cannot_change_its_amount(t *testing.T) {
 	onBothRefunding(t, func(t *testing.T, s *refundShop) {
 		inv := s.latePaid()

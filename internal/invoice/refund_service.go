@@ -32,7 +32,8 @@ type RefundDraft struct {
 	Seen       int64 // as in Cancel
 }
 
-// CreateRefund prepares a refund. If the shopper asked for a refund in the asset, the request becomes this refund.
+// CreateRefund prepares a refund. If the shopper asked for a refund in the asset, the request becomes this refund. If the
+// shopper gave a payment request that has ended, or that asks for another amount, the refund waits for another address.
 // The errors are ErrNotFound, ErrStale, ErrNothingReceived, ErrRefundAsset, ErrNoSurplus, ErrOverRefund,
 // ErrRefundExists, ErrTooLittle, ErrNoRate, ErrState while the money counts for an invoice that is not paid yet,
 // and for the address those of SetRefundAddress.
@@ -79,6 +80,11 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 		case s.isTooLittle(b, r.Amount):
 			return ErrTooLittle
 		}
+		if err := checkRequest(to.Address, r.Amount, s.now()); err != nil && d.Address != "" {
+			return err
+		} else if err != nil {
+			to = chain.Destination{} // the shopper gives another address
+		}
 		if isEnded(inv.State.Status) {
 			r.EndedQuote = inv.Quote().Number
 		}
@@ -91,7 +97,7 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 		}
 		inv.addRefund(&r, s.now())
 		made = r
-		return checkRequest(r.Address, r.Amount, s.now())
+		return nil
 	})
 	return inv, made, err
 }
@@ -129,7 +135,7 @@ func (inv *Invoice) repeatedRefund(r Refund, d RefundDraft, now time.Time) int {
 }
 
 // addRefund adds a refund at a time on the real clock. It takes the place of the shopper's request in the same asset, and its
-// ID. A refund without an address gets that of the request, unless it is a payment request that has ended.
+// ID. A refund without an address gets that of the request, unless it is a payment request that cannot pay the refund.
 func (inv *Invoice) addRefund(r *Refund, now time.Time) {
 	i := inv.requestIn(Balance{Network: r.Network, Asset: r.Asset})
 	if i < 0 {
@@ -137,7 +143,7 @@ func (inv *Invoice) addRefund(r *Refund, now time.Time) {
 		return
 	}
 	request := inv.Refunds[i]
-	if r.State == RefundAsked && !requestEnded(request.Address, now) {
+	if r.State == RefundAsked && checkRequest(request.Address, r.Amount, now) == nil {
 		r.State, r.Prepared = RefundReady, r.Asked
 		r.Address, r.Script, r.AddressBy = request.Address, request.Script, request.AddressBy
 	}
@@ -152,11 +158,10 @@ func (inv *Invoice) requestIn(b Balance) int {
 	return slices.IndexFunc(inv.Refunds, func(r Refund) bool { return r.Requested() && r.matches(b) })
 }
 
-// destinationOf returns the destination of a draft; the zero Destination if there is no address yet, or if the shopper gave a
-// payment request that has ended.
+// destinationOf returns the destination of a draft; the zero Destination if there is no address yet.
 func (s *Service) destinationOf(ctx context.Context, inv *Invoice, d RefundDraft) (chain.Destination, error) {
 	text := d.Address
-	if text == "" && inv.RefundAddress.Asset == d.Asset && !requestEnded(inv.RefundAddress.Address, s.now()) {
+	if text == "" && inv.RefundAddress.Asset == d.Asset {
 		text = inv.RefundAddress.Address
 	}
 	if text == "" {
