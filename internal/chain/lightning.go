@@ -142,7 +142,7 @@ func (a Asset) LinkHasAmount(address string) bool {
 // AddressNetwork returns the name, for people, of the network on which an asset is sent to an address. It is the network of
 // the asset, but for an address of Bitcoin to which bitcoin that arrived over Lightning is sent.
 func (a Asset) AddressNetwork(address string) string {
-	if a.Requested() && !a.SentOverLightning(address) {
+	if a.Requested() && address != "" && !a.SentOverLightning(address) {
 		return "Bitcoin"
 	}
 	return a.NetworkName

@@ -26,7 +26,7 @@ func Refunds(invoices *invoice.Service, inv *invoice.Invoice) []api.Refund {
 			refund.Rate = r.Rate.Price()
 		}
 		if a, known := invoices.KnownAsset(r.Network, r.Asset); known {
-			refund.Symbol, refund.NetworkName = a.Symbol, a.NetworkName
+			refund.Symbol, refund.NetworkName = a.Symbol, a.AddressNetwork(r.Address)
 		}
 		if link, mayPay := invoices.RefundLink(evaluation, r, "Refund "+cmp.Or(inv.Terms.OrderID, inv.ID)); mayPay {
 			refund.PaymentURI = link.URI

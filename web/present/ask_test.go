@@ -141,15 +141,3 @@ func TestPayment_paid_over_lightning_names_the_payment_hash(t *testing.T) {
 		t.Errorf("the page counts confirmations: %q", got)
 	}
 }
-
-func TestPayment_asks_for_no_refund_address_of_lightning(t *testing.T) {
-	t.Parallel()
-	over := func(code string) int {
-		r := presenttest.Overpaid()
-		r.PaymentMethods, r.Payments[0].CryptoCurrency = presenttest.Lightning(nil).PaymentMethods, code
-		return show(t, r).Find("#refund-address").Length()
-	}
-	if got, bitcoin := over("BTC-LN"), over("BTC"); got != 0 || bitcoin != 1 {
-		t.Errorf("forms for a refund address: %d for Lightning, %d for Bitcoin, want 0 and 1", got, bitcoin)
-	}
-}
