@@ -85,7 +85,7 @@ func TestRefund_of_a_Lightning_payment(t *testing.T) {
 	})
 }
 
-// Where the merchant's wallet must be told the amount, or pays by another network, the page says so.
+// The page states the amount where the code has none, and the network where it is not Lightning.
 func TestRefund_of_a_Lightning_payment_to_other_addresses(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
