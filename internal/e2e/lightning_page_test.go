@@ -75,7 +75,7 @@ func TestLightning_a_code_on_demand(t *testing.T) {
 			}
 			tab.click(fmt.Sprintf(`label[for=%q]`, id))
 			tab.picture(s, "lightning_ask")
-			tab.send(fmt.Sprintf("#%s-ask", id))
+			tab.send(fmt.Sprintf("#%s-request", id))
 			tab.do(chromedp.WaitVisible(chromedp.CSS(fmt.Sprintf(`section:has(#%s-address)`, id))))
 			_, request = lightningOf(t, merchant.invoice(idOf(page)))
 			if got := tab.attribute(fmt.Sprintf("#%s-address", id), "data-copy"); got == "" || got != request.Address {
@@ -119,7 +119,7 @@ func TestLightning_a_late_code_appears_on_the_page(t *testing.T) {
 			}
 			tab.visit(page)
 			section := fmt.Sprintf("#%s-address", id)
-			tab.do(chromedp.WaitVisible(chromedp.CSS(fmt.Sprintf("#%s-ask", id))))
+			tab.do(chromedp.WaitVisible(chromedp.CSS(fmt.Sprintf("#%s-request", id))))
 			if got := tab.text("main"); strings.Contains(got, "lnbcrt") {
 				t.Errorf("the page has a request already: %q", got)
 			}

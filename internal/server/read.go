@@ -100,7 +100,7 @@ func (s *server) tagOf(inv *invoice.Invoice, behind []chain.ID) string {
 	return strconv.Quote(tag)
 }
 
-// lacksRequest reports whether a payment request can be asked for.
+// lacksRequest reports whether no payment request is valid and one can be made.
 func (s *server) lacksRequest(inv *invoice.Invoice) bool {
 	if !slices.ContainsFunc(inv.Methods, func(m invoice.Method) bool { return m.Asset.Requested() }) {
 		return false

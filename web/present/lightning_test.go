@@ -98,8 +98,8 @@ func TestPayment_has_one_code_for_bitcoin_and_lightning(t *testing.T) {
 func TestTerminalPayment_opens_lightning_first(t *testing.T) {
 	t.Parallel()
 	page := frame(nil).TerminalPayment(client.Snapshot{Resource: presenttest.Lightning(presenttest.Unrequested)}, "secret", "")
-	if m := page.Methods[0]; m.Code != "BTC-LN" || !m.Chosen || m.Ask.Action != "/pos/secret/abc/request" {
-		t.Errorf("the first method is %s, chosen %v, its form posts to %q", m.Code, m.Chosen, m.Ask.Action)
+	if m := page.Methods[0]; m.Code != "BTC-LN" || !m.Chosen || m.RequestForm.Action != "/pos/secret/abc/request" {
+		t.Errorf("the first method is %s, chosen %v, its form posts to %q", m.Code, m.Chosen, m.RequestForm.Action)
 	}
 	page = frame(nil).TerminalPayment(client.Snapshot{Resource: presenttest.Lightning(nil)}, "secret", "BTC")
 	if m := page.Methods[1]; m.Code != "BTC" || !m.Chosen {
