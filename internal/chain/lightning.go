@@ -139,6 +139,18 @@ func (a Asset) LinkHasAmount(address string) bool {
 	return err == nil && r.MilliSatoshi != 0
 }
 
+// bitcoinDust is the dust limit of Bitcoin. See bitcoin.Mainnet.
+var bitcoinDust = money.MustParse("0.00000546", money.BTC)
+
+// AddressDust returns the least amount of an asset that is worth sending to an address. It is that of the asset, but for an
+// address of Bitcoin to which bitcoin that arrived over Lightning is sent.
+func (a Asset) AddressDust(address string) money.Amount {
+	if a.Requested() && address != "" && !a.SentOverLightning(address) {
+		return bitcoinDust
+	}
+	return a.Dust
+}
+
 // AddressNetwork returns the name, for people, of the network on which an asset is sent to an address. It is the network of
 // the asset, but for an address of Bitcoin to which bitcoin that arrived over Lightning is sent.
 func (a Asset) AddressNetwork(address string) string {

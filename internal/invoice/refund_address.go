@@ -11,7 +11,6 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/keys"
-	"chequer/internal/money"
 )
 
 // RefundAddress is the address for a refund that the shopper gave. The zero value means that there is none.
@@ -64,7 +63,7 @@ func (s *Service) SetRefundAddress(ctx context.Context, id, by, asset, address s
 			if !r.Open() || r.Asset != asset || r.Address != "" && !(r.Address == former.Address && requestEnded(r.Address, s.now())) {
 				continue
 			}
-			if err := checkRequest(to.Address, r.Amount, s.now()); err != nil {
+			if err := s.checkPayable(*r, to.Address); err != nil {
 				return err
 			}
 			waited = true
@@ -82,11 +81,11 @@ func (s *Service) SetRefundAddress(ctx context.Context, id, by, asset, address s
 		r.Address, r.Script, r.AddressBy = to.Address, to.Script, by
 		r.setAmount(inv.undecided(b, inv.State))
 		inv.Refunds = append(inv.Refunds, r)
-		return checkRequest(to.Address, r.Amount, s.now())
+		return s.checkPayable(r, to.Address)
 	})
 }
 
-// mayReplaceAddress reports whether the refund address is a payment request that cannot pay a refund: it has ended at a time on
+// mayReplaceAddress reports whether a refund cannot be paid to the refund address: it is a payment request that ended at a time on
 // the real clock, and was not paid, or a refund waits for another address.
 func (inv *Invoice) mayReplaceAddress(now time.Time) bool {
 	given := inv.RefundAddress
@@ -122,14 +121,18 @@ func (s *Service) RefundLink(e *Evaluation, r Refund, label string) (chain.Link,
 	return a.Link(r.Address, r.Amount, label), true
 }
 
-// checkRequest returns keys.ErrAddress with the reason if an address is a payment request that has ended at a time on the
-// real clock, or that asks for another amount than that of a refund.
-func checkRequest(address string, amount money.Amount, now time.Time) error {
+// checkPayable returns keys.ErrAddress with the reason if a refund cannot be paid to an address now: the address is a payment
+// request that has ended, or that asks for another amount, or one of Bitcoin, which cannot transfer the amount.
+func (s *Service) checkPayable(refund Refund, address string) error {
+	amount := refund.Amount
+	a, _ := s.KnownAsset(refund.Network, refund.Asset)
 	_, r, err := chain.ReadRequest(address)
-	if err != nil {
+	switch {
+	case err != nil && a.Requested() && amount.Cmp(a.AddressDust(address)) < 0:
+		return fmt.Errorf("%w: Bitcoin cannot transfer %s %s: want a Lightning address or a payment request", keys.ErrAddress, amount, amount.Currency().Code)
+	case err != nil:
 		return nil // not a payment request
-	}
-	if requestEnded(address, now) {
+	case requestEnded(address, s.now()):
 		return fmt.Errorf("%w: the payment request ended at %s", keys.ErrAddress, r.Ends().UTC().Format("15:04 MST on 2 January 2006"))
 	}
 	wanted, err := chain.RequestTerms{Amount: amount}.MilliSatoshi()

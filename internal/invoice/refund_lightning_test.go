@@ -188,6 +188,12 @@ func TestRefund_of_a_Lightning_payment_checks_the_address(t *testing.T) {
 		if got := s.reload(inv); len(got.Refunds) != 0 || !got.RefundAddress.IsZero() {
 			t.Errorf("refused addresses were stored: %+v, %+v", got.RefundAddress, got.Refunds)
 		}
+		_, _, err := s.service.CreateRefund(t.Context(), inv.ID, invoice.RefundDraft{
+			Kind: invoice.RefundPart, Asset: chain.CodeLightning, Amount: sats(545), Address: "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080", By: "Tove",
+		})
+		if !errors.Is(err, keys.ErrAddress) || !strings.Contains(err.Error(), "Bitcoin cannot transfer 0.00000545 BTC") {
+			t.Errorf("less than Bitcoin can transfer: %v", err)
+		}
 		s.must(s.give(inv, s.request(0, time.Hour).Text)) // the payer states the amount
 		if r := s.only(inv); !r.Requested() {
 			t.Errorf("a request without an amount: %+v", r)

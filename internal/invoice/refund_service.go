@@ -80,7 +80,7 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 		case s.isTooLittle(b, r.Amount):
 			return ErrTooLittle
 		}
-		if err := checkRequest(to.Address, r.Amount, s.now()); err != nil && d.Address != "" {
+		if err := s.checkPayable(r, to.Address); err != nil && d.Address != "" {
 			return err
 		} else if err != nil {
 			to = chain.Destination{} // the shopper gives another address
@@ -95,7 +95,7 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 				r.AddressBy = inv.RefundAddress.By
 			}
 		}
-		inv.addRefund(&r, s.now())
+		s.addRefund(inv, &r)
 		made = r
 		return nil
 	})
@@ -134,16 +134,16 @@ func (inv *Invoice) repeatedRefund(r Refund, d RefundDraft, now time.Time) int {
 	})
 }
 
-// addRefund adds a refund at a time on the real clock. It takes the place of the shopper's request in the same asset, and its
+// addRefund adds a refund to an invoice. It takes the place of the shopper's request in the same asset, and its
 // ID. A refund without an address gets that of the request, unless it is a payment request that cannot pay the refund.
-func (inv *Invoice) addRefund(r *Refund, now time.Time) {
+func (s *Service) addRefund(inv *Invoice, r *Refund) {
 	i := inv.requestIn(Balance{Network: r.Network, Asset: r.Asset})
 	if i < 0 {
 		inv.Refunds = append(inv.Refunds, *r)
 		return
 	}
 	request := inv.Refunds[i]
-	if r.State == RefundAsked && checkRequest(request.Address, r.Amount, now) == nil {
+	if r.State == RefundAsked && s.checkPayable(*r, request.Address) == nil {
 		r.State, r.Prepared = RefundReady, r.Asked
 		r.Address, r.Script, r.AddressBy = request.Address, request.Script, request.AddressBy
 	}
@@ -260,7 +260,7 @@ func (s *Service) RenewRefund(ctx context.Context, id, ref, by string, seen int6
 		if s.isTooLittle(b, renewed.Amount) {
 			return ErrTooLittle
 		}
-		if checkRequest(r.Address, renewed.Amount, s.now()) != nil {
+		if s.checkPayable(renewed, r.Address) != nil {
 			return ErrRequestAmount
 		}
 		r.Amount, r.Rate, r.Source, r.HeldUntil = renewed.Amount, renewed.Rate, renewed.Source, renewed.HeldUntil
