@@ -24,12 +24,12 @@ func LightningAsset(network ID) Asset {
 // MilliSatoshisPerSatoshi is the number of millisatoshis in a satoshi.
 const MilliSatoshisPerSatoshi = 1000
 
-// MilliSatoshi returns the amount in millisatoshis. It is an error if no request can ask for the amount.
-func (t RequestTerms) MilliSatoshi() (int64, error) {
-	sum := t.Amount.Minor()
+// MilliSatoshi returns the amount of a in millisatoshis. It is an error if no request can ask for the amount.
+func (a Ask) MilliSatoshi() (int64, error) {
+	sum := a.Amount.Minor()
 	switch {
-	case t.Amount.Currency() != money.BTC:
-		return 0, fmt.Errorf("no request can ask for %s", t.Amount.Currency().Code)
+	case a.Amount.Currency() != money.BTC:
+		return 0, fmt.Errorf("no request can ask for %s", a.Amount.Currency().Code)
 	case !sum.IsInt64() || sum.Sign() <= 0 || sum.Int64() > bolt11.MaxMilliSatoshi/MilliSatoshisPerSatoshi:
 		return 0, fmt.Errorf("no request can ask for %s satoshis", sum)
 	}

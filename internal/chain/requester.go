@@ -38,15 +38,15 @@ type Requester interface {
 	Scanner
 	// RequestNetwork is the prefix of the currency that the requests have after "ln": "bc", "tb", "tbs" or "bcrt".
 	RequestNetwork() string
-	// RequestPayment lets the provider make a payment request. The caller checks the offer. The same terms make another
+	// Ask lets the provider make a payment request. The caller checks the offer. The same Ask makes another
 	// request each time.
-	RequestPayment(ctx context.Context, terms RequestTerms) (Offer, error)
+	Ask(ctx context.Context, ask Ask) (Offer, error)
 	// Cancel makes a request that is not paid unpayable, if the provider can, and does nothing otherwise.
 	Cancel(ctx context.Context, hash string) error
 }
 
-// RequestTerms describe a payment request to be made.
-type RequestTerms struct {
+// Ask describes a payment request to be made.
+type Ask struct {
 	Amount money.Amount
 	// Until is the time until which the request should be valid. The provider may choose another time.
 	Until time.Time

@@ -28,7 +28,7 @@ type wallet struct {
 	repeat  string               // Make returns the request with this payment hash
 	expiry  time.Duration        // of requests; 0 = as asked
 	settled map[string]time.Time // times that the provider states instead of its own
-	asks    []lightning.RequestTerms
+	asks    []lightning.Ask
 	cancels []string
 }
 
@@ -38,7 +38,7 @@ func (w *wallet) set(change func()) {
 	change()
 }
 
-func (w *wallet) Make(ctx context.Context, ask lightning.RequestTerms) (lightning.Made, error) {
+func (w *wallet) Make(ctx context.Context, ask lightning.Ask) (lightning.Made, error) {
 	w.mu.Lock()
 	block := w.block
 	w.asks = append(w.asks, ask)
@@ -97,7 +97,7 @@ func (w *wallet) Cancel(_ context.Context, hash string) error {
 	return w.err
 }
 
-func (w *wallet) made() []lightning.RequestTerms {
+func (w *wallet) made() []lightning.Ask {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.asks)

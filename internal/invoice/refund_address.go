@@ -135,7 +135,7 @@ func (s *Service) checkPayable(refund Refund, address string) error {
 	case requestEnded(address, s.now()):
 		return fmt.Errorf("%w: the payment request ended at %s", keys.ErrAddress, r.Ends().UTC().Format("15:04 MST on 2 January 2006"))
 	}
-	wanted, err := chain.RequestTerms{Amount: amount}.MilliSatoshi()
+	wanted, err := chain.Ask{Amount: amount}.MilliSatoshi()
 	if r.MilliSatoshi != 0 && (err != nil || r.MilliSatoshi != wanted) {
 		return fmt.Errorf("%w: the payment request asks for another amount than the %s %s of the refund", keys.ErrAddress, amount, amount.Currency().Code)
 	}

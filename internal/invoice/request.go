@@ -263,7 +263,7 @@ func (s *Service) askForNew(id string, r CreateRequest, priced []pricedMethod, n
 		}
 		c := &call{network: m.network.ID(), done: make(chan struct{})}
 		asked.all = append(asked.all, c)
-		ask := chain.RequestTerms{Amount: m.price.Expected, Until: now.Add(r.ExpiresIn), Memo: r.Terms.memo()}
+		ask := chain.Ask{Amount: m.price.Expected, Until: now.Add(r.ExpiresIn), Memo: r.Terms.memo()}
 		s.calls.Go(func(ctx context.Context) {
 			defer close(c.done)
 			c.request, c.err = s.ask(ctx, m.network.ID(), m.asset.Code, ask)
@@ -324,7 +324,7 @@ func (a creationCalls) discard() {
 
 // ask lets the provider of a network make a payment request. The errors are those of the provider, and an error if an
 // invoice has the same request already.
-func (s *Service) ask(ctx context.Context, network chain.ID, asset string, ask chain.RequestTerms) (PaymentRequest, error) {
+func (s *Service) ask(ctx context.Context, network chain.ID, asset string, ask chain.Ask) (PaymentRequest, error) {
 	requester, ok := networkAs[chain.Requester](s, network)
 	if !ok {
 		return PaymentRequest{}, fmt.Errorf("%s has no connection now", network)
@@ -332,7 +332,7 @@ func (s *Service) ask(ctx context.Context, network chain.ID, asset string, ask c
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	madeAt := s.now()
-	offer, err := requester.RequestPayment(ctx, ask)
+	offer, err := requester.Ask(ctx, ask)
 	if err != nil {
 		return PaymentRequest{}, err
 	}
@@ -405,7 +405,7 @@ func (s *Service) RequestPayment(ctx context.Context, id, asset string) (*Invoic
 // the call.
 func (s *Service) makeRequest(ctx context.Context, inv *Invoice, m Method, amount money.Amount) (*Invoice, error) {
 	quote := inv.Quote()
-	ask := chain.RequestTerms{Amount: amount, Until: quote.Until.Add(-inv.Clock), Memo: inv.Terms.memo()}
+	ask := chain.Ask{Amount: amount, Until: quote.Until.Add(-inv.Clock), Memo: inv.Terms.memo()}
 	r, err := s.ask(ctx, m.Asset.Network, m.Asset.Code, ask)
 	if err != nil {
 		s.log.Warn("no payment request", "invoice", inv.ID, "network", m.Asset.Network, "error", err)

@@ -32,7 +32,7 @@ var _ chain.Requester = (*lightning)(nil)
 
 func (l *lightning) RequestNetwork() string               { return "bcrt" }
 func (l *lightning) Cancel(context.Context, string) error { return nil }
-func (l *lightning) RequestPayment(context.Context, chain.RequestTerms) (chain.Offer, error) {
+func (l *lightning) Ask(context.Context, chain.Ask) (chain.Offer, error) {
 	if l.err != nil {
 		return chain.Offer{}, l.err
 	}

@@ -77,13 +77,13 @@ func (n *Network) ReadAddress(_, text string) (chain.Destination, error) {
 	return chain.ReadBitcoin(n.config.Currency, text)
 }
 
-// RequestPayment implements chain.Requester.
-func (n *Network) RequestPayment(ctx context.Context, terms chain.RequestTerms) (chain.Offer, error) {
-	amount, err := terms.MilliSatoshi()
+// Ask implements chain.Requester.
+func (n *Network) Ask(ctx context.Context, ask chain.Ask) (chain.Offer, error) {
+	amount, err := ask.MilliSatoshi()
 	if err != nil {
 		return chain.Offer{}, err
 	}
-	wanted := RequestTerms{MilliSatoshi: amount, Memo: terms.Memo, Expiry: max(terms.Until.Sub(n.config.Now()), minLife).Round(time.Second)}
+	wanted := Ask{MilliSatoshi: amount, Memo: ask.Memo, Expiry: max(ask.Until.Sub(n.config.Now()), minLife).Round(time.Second)}
 	made, err := n.config.Provider.Make(ctx, wanted)
 	if err != nil {
 		return chain.Offer{}, err
@@ -159,12 +159,12 @@ func Examine(ctx context.Context, p Provider, currency string, now func() time.T
 	if err != nil {
 		return Access{}, err
 	}
-	terms := RequestTerms{MilliSatoshi: roundUp(max(access.Least, 1), chain.MilliSatoshisPerSatoshi), Memo: "Connection test", Expiry: 10 * time.Minute}
-	made, err := p.Make(ctx, terms)
+	ask := Ask{MilliSatoshi: roundUp(max(access.Least, 1), chain.MilliSatoshisPerSatoshi), Memo: "Connection test", Expiry: 10 * time.Minute}
+	made, err := p.Make(ctx, ask)
 	if err != nil {
 		return Access{}, err
 	}
-	r, err := Check(made, terms, currency, now())
+	r, err := Check(made, ask, currency, now())
 	if err != nil {
 		return Access{}, err
 	}

@@ -55,13 +55,13 @@ func (p *provider) set(change func()) {
 	change()
 }
 
-func (p *provider) Make(_ context.Context, terms lightning.RequestTerms) (lightning.Made, error) {
+func (p *provider) Make(_ context.Context, ask lightning.Ask) (lightning.Made, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.err != nil {
 		return lightning.Made{}, p.err
 	}
-	i := p.wallet.Make(terms.MilliSatoshi, terms.Memo, nil, terms.Expiry)
+	i := p.wallet.Make(ask.MilliSatoshi, ask.Memo, nil, ask.Expiry)
 	made := lightning.Made{Text: i.Text, Hash: i.Hash, LookupURL: "https://example.com/verify"}
 	p.change(&made)
 	return made, nil

@@ -20,7 +20,7 @@ import (
 // the errors of this package, among others. No error contains a secret.
 type Provider interface {
 	// Make makes a payment request. The caller checks it with Check.
-	Make(ctx context.Context, terms RequestTerms) (Made, error)
+	Make(ctx context.Context, ask Ask) (Made, error)
 	// Look looks up a payment request that Make returned.
 	Look(ctx context.Context, sought Sought) (Status, error)
 	// Access returns the calls that the connection allows. It asks the provider, so it is also a sign of life.
@@ -70,8 +70,8 @@ type Waker interface {
 	Subscribed() bool
 }
 
-// RequestTerms describe a payment request to be made.
-type RequestTerms struct {
+// Ask describes a payment request to be made.
+type Ask struct {
 	MilliSatoshi int64
 	// Memo is the description for the payer. A Lightning address has its own.
 	Memo string
@@ -116,9 +116,9 @@ type Access struct {
 // minLife is the least time that a payment request must last.
 const minLife = time.Minute
 
-// Check returns the payment request that a provider made for an terms, or an error if shoppers cannot use it.
+// Check returns the payment request that a provider made for an ask, or an error if shoppers cannot use it.
 // network is the currency prefix of the requests, such as "bc".
-func Check(made Made, terms RequestTerms, network string, now time.Time) (bolt11.Request, error) {
+func Check(made Made, ask Ask, network string, now time.Time) (bolt11.Request, error) {
 	r, err := bolt11.Parse(made.Text)
 	if err != nil {
 		return bolt11.Request{}, err
@@ -128,8 +128,8 @@ func Check(made Made, terms RequestTerms, network string, now time.Time) (bolt11
 		return bolt11.Request{}, fmt.Errorf("%w: the payment request has another payment hash than named", ErrFault)
 	case r.Network != network:
 		return bolt11.Request{}, fmt.Errorf("the payment request is for the network %q, want %q", "ln"+r.Network, "ln"+network)
-	case r.MilliSatoshi != terms.MilliSatoshi:
-		return bolt11.Request{}, fmt.Errorf("the payment request asks %d msat, want %d msat", r.MilliSatoshi, terms.MilliSatoshi)
+	case r.MilliSatoshi != ask.MilliSatoshi:
+		return bolt11.Request{}, fmt.Errorf("the payment request asks %d msat, want %d msat", r.MilliSatoshi, ask.MilliSatoshi)
 	case r.Ends().Before(now.Add(minLife)):
 		return bolt11.Request{}, fmt.Errorf("the payment request ends at %s, in less than %s", r.Ends().Format(time.RFC3339), minLife)
 	}

@@ -44,7 +44,7 @@ func TestCheck_refuses_requests_that_shoppers_cannot_use(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, err := lightning.Check(made, lightning.RequestTerms{MilliSatoshi: 100_000}, "bc", now)
+		got, err := lightning.Check(made, lightning.Ask{MilliSatoshi: 100_000}, "bc", now)
 		if test.want == "" && (err != nil || got.PaymentHash != hash) || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: Check() = %+v, %v, want %q", name, got, err, test.want)
 		}

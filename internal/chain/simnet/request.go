@@ -53,18 +53,18 @@ var requestFeatures = []int{8, 14, 17}
 // RequestNetwork implements chain.Requester.
 func (n *Network) RequestNetwork() string { return requestNetwork }
 
-// RequestPayment implements chain.Requester. It makes requests for every connection.
-func (n *Network) RequestPayment(ctx context.Context, terms chain.RequestTerms) (chain.Offer, error) {
-	offer, err := n.requestPayment(ctx, terms)
+// Ask implements chain.Requester. It makes requests for every connection.
+func (n *Network) Ask(ctx context.Context, ask chain.Ask) (chain.Offer, error) {
+	offer, err := n.ask(ctx, ask)
 	if err != nil {
 		return chain.Offer{}, fmt.Errorf("simnet: %w", err)
 	}
 	return offer, nil
 }
 
-func (n *Network) requestPayment(ctx context.Context, terms chain.RequestTerms) (chain.Offer, error) {
+func (n *Network) ask(ctx context.Context, ask chain.Ask) (chain.Offer, error) {
 	now := n.now()
-	r, err := newRequest(terms, now)
+	r, err := newRequest(ask, now)
 	if err != nil {
 		return chain.Offer{}, err
 	}
@@ -89,21 +89,21 @@ func (n *Network) requestPayment(ctx context.Context, terms chain.RequestTerms) 
 
 // newRequest returns a request with the hash of a random preimage, which is not kept: simnet settles requests without
 // it.
-func newRequest(terms chain.RequestTerms, now time.Time) (bolt11.Request, error) {
-	if len(terms.Memo) > chain.MaxMemo {
-		return bolt11.Request{}, fmt.Errorf("the description has %d bytes, more than %d", len(terms.Memo), chain.MaxMemo)
+func newRequest(ask chain.Ask, now time.Time) (bolt11.Request, error) {
+	if len(ask.Memo) > chain.MaxMemo {
+		return bolt11.Request{}, fmt.Errorf("the description has %d bytes, more than %d", len(ask.Memo), chain.MaxMemo)
 	}
-	amount, err := terms.MilliSatoshi()
+	amount, err := ask.MilliSatoshi()
 	if err != nil {
 		return bolt11.Request{}, err
 	}
 	made, until := now.UTC().Truncate(time.Second), now.Add(minLife)
-	if terms.Until.After(until) {
-		until = terms.Until
+	if ask.Until.After(until) {
+		until = ask.Until
 	}
 	r := bolt11.Request{
 		Network: requestNetwork, MilliSatoshi: amount, Time: made, Expiry: (until.Sub(made) + time.Second - 1).Truncate(time.Second),
-		Description: terms.Memo, FinalCLTV: finalCLTV, Features: requestFeatures,
+		Description: ask.Memo, FinalCLTV: finalCLTV, Features: requestFeatures,
 	}
 	var preimage [32]byte
 	rand.Read(preimage[:]) // never fails, see crypto/rand

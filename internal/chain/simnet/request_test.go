@@ -46,7 +46,7 @@ func (n node) asset(code string) chain.Asset {
 // request asks for 2100 satoshis for 20 minutes.
 func (n node) request() chain.Offer {
 	n.t.Helper()
-	offer, err := n.RequestPayment(n.t.Context(), chain.RequestTerms{Amount: sats(2_100), Until: noon.Add(20 * time.Minute), Memo: "Shop"})
+	offer, err := n.Ask(n.t.Context(), chain.Ask{Amount: sats(2_100), Until: noon.Add(20 * time.Minute), Memo: "Shop"})
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func (n node) scan(from chain.Cursor, hashes ...string) chain.Snapshot {
 
 func sats(n int64) money.Amount { return money.FromCents(n, money.BTC) }
 
-func TestRequestPayment_makes_a_payment_request(t *testing.T) {
+func TestAsk_makes_a_payment_request(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, storagetest.SQLite(t))
 	for name, test := range map[string]struct{ until, ends time.Time }{
@@ -88,11 +88,11 @@ func TestRequestPayment_makes_a_payment_request(t *testing.T) {
 		"no end":            {time.Time{}, noon.Add(61 * time.Second)},
 		"not whole":         {noon.Add(20*time.Minute + time.Millisecond), noon.Add(20*time.Minute + time.Second)},
 	} {
-		offer, err := n.RequestPayment(t.Context(), chain.RequestTerms{Amount: sats(2_100), Until: test.until, Memo: "Shop"})
+		offer, err := n.Ask(t.Context(), chain.Ask{Amount: sats(2_100), Until: test.until, Memo: "Shop"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := lightning.Check(lightning.Made{Text: offer.Address, Hash: offer.Script}, lightning.RequestTerms{MilliSatoshi: 2_100_000}, n.RequestNetwork(), *n.clock)
+		r, err := lightning.Check(lightning.Made{Text: offer.Address, Hash: offer.Script}, lightning.Ask{MilliSatoshi: 2_100_000}, n.RequestNetwork(), *n.clock)
 		if err != nil || r.Description != "Shop" || !r.Ends().Equal(test.ends) || !offer.Until.Equal(test.ends) || !strings.HasPrefix(offer.Address, "lnbcrt21u1") {
 			t.Errorf("%s: got %+v, error %v, offer %+v, want the end %s", name, r, err, offer, test.ends)
 		}
@@ -102,16 +102,16 @@ func TestRequestPayment_makes_a_payment_request(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		terms chain.RequestTerms
-		want  string
+		ask  chain.Ask
+		want string
 	}{
-		"no amount":          {chain.RequestTerms{Amount: sats(0)}, "no request can ask for 0 satoshis"},
-		"too much":           {chain.RequestTerms{Amount: sats(2_100_000_000_000_001)}, "no request can ask for 2100000000000001 satoshis"},
-		"another coin":       {chain.RequestTerms{Amount: money.MustParse("1", money.ETH)}, "no request can ask for ETH"},
-		"a long description": {chain.RequestTerms{Amount: sats(1), Memo: strings.Repeat("x", chain.MaxMemo+1)}, "the description has 101 bytes, more than 100"},
+		"no amount":          {chain.Ask{Amount: sats(0)}, "no request can ask for 0 satoshis"},
+		"too much":           {chain.Ask{Amount: sats(2_100_000_000_000_001)}, "no request can ask for 2100000000000001 satoshis"},
+		"another coin":       {chain.Ask{Amount: money.MustParse("1", money.ETH)}, "no request can ask for ETH"},
+		"a long description": {chain.Ask{Amount: sats(1), Memo: strings.Repeat("x", chain.MaxMemo+1)}, "the description has 101 bytes, more than 100"},
 	} {
-		if offer, err := n.RequestPayment(t.Context(), test.terms); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: RequestPayment() = %+v, %v, want %q", name, offer, err, test.want)
+		if offer, err := n.Ask(t.Context(), test.ask); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: Ask() = %+v, %v, want %q", name, offer, err, test.want)
 		}
 	}
 }

@@ -83,12 +83,12 @@ const heldCase = "a_held_payment_is_not_settled"
 var cases = map[string]func(t *testing.T, l Lab){
 	"a_request_asks_the_amount": func(t *testing.T, l Lab) {
 		for _, amount := range []int64{1_000, 123_456_000, 5_000_000_000} {
-			terms := lightning.RequestTerms{MilliSatoshi: amount, Memo: "Shoes & socks", Expiry: 20 * time.Minute}
-			made, err := l.Provider.Make(t.Context(), terms)
+			ask := lightning.Ask{MilliSatoshi: amount, Memo: "Shoes & socks", Expiry: 20 * time.Minute}
+			made, err := l.Provider.Make(t.Context(), ask)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := lightning.Check(made, terms, "bcrt", l.now())
+			r, err := lightning.Check(made, ask, "bcrt", l.now())
 			if err != nil || l.Wallet != nil && made.Text != l.Wallet.Last().Text {
 				t.Errorf("Make(%d) = %+v, %+v, %v, want the request of the wallet", amount, made, r, err)
 			}
@@ -124,7 +124,7 @@ var cases = map[string]func(t *testing.T, l Lab){
 		if status, err := l.Provider.Look(t.Context(), sought); err == nil || errors.Is(err, lightning.ErrUnknown) {
 			t.Errorf("Look() = %+v, %v while the provider is down, want an error other than ErrUnknown", status, err)
 		}
-		if made, err := l.Provider.Make(t.Context(), lightning.RequestTerms{MilliSatoshi: 1_000, Expiry: time.Hour}); err == nil {
+		if made, err := l.Provider.Make(t.Context(), lightning.Ask{MilliSatoshi: 1_000, Expiry: time.Hour}); err == nil {
 			t.Errorf("Make() = %+v while the provider is down, want an error", made)
 		}
 		if access, err := l.Provider.Access(t.Context()); err == nil {
@@ -155,12 +155,12 @@ var cases = map[string]func(t *testing.T, l Lab){
 // make makes a request of 1 satoshi for 20 minutes.
 func (l Lab) make(t *testing.T) lightning.Sought {
 	t.Helper()
-	terms := lightning.RequestTerms{MilliSatoshi: 1_000, Memo: "Shoes", Expiry: 20 * time.Minute}
-	made, err := l.Provider.Make(t.Context(), terms)
+	ask := lightning.Ask{MilliSatoshi: 1_000, Memo: "Shoes", Expiry: 20 * time.Minute}
+	made, err := l.Provider.Make(t.Context(), ask)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := lightning.Check(made, terms, "bcrt", l.now())
+	r, err := lightning.Check(made, ask, "bcrt", l.now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,25 +70,25 @@ func (p *Provider) Access(ctx context.Context) (lightning.Access, error) {
 	return lightning.Access{Least: int64(t.MinSendable), Most: int64(t.MaxSendable)}, nil
 }
 
-// Make implements lightning.Provider. The memo and the expiry of the terms are not used. The error is a
+// Make implements lightning.Provider. The memo and the expiry of the ask are not used. The error is a
 // *lightning.LimitError if the address takes no such amount, and lightning.ErrUnsupported if the provider has no
 // payment check.
-func (p *Provider) Make(ctx context.Context, wanted lightning.RequestTerms) (lightning.Made, error) {
+func (p *Provider) Make(ctx context.Context, ask lightning.Ask) (lightning.Made, error) {
 	t, err := p.currentTerms(ctx)
 	if err != nil {
 		return lightning.Made{}, fmt.Errorf("terms of %s: %w", p.address, err)
 	}
-	if wanted.MilliSatoshi < int64(t.MinSendable) || wanted.MilliSatoshi > int64(t.MaxSendable) {
+	if ask.MilliSatoshi < int64(t.MinSendable) || ask.MilliSatoshi > int64(t.MaxSendable) {
 		return lightning.Made{}, &lightning.LimitError{Least: int64(t.MinSendable), Most: int64(t.MaxSendable)}
 	}
-	made, err := p.make(ctx, t, wanted)
+	made, err := p.make(ctx, t, ask)
 	if err != nil {
 		return lightning.Made{}, fmt.Errorf("make request: %w", err)
 	}
 	return made, nil
 }
 
-func (p *Provider) make(ctx context.Context, t terms, wanted lightning.RequestTerms) (lightning.Made, error) {
+func (p *Provider) make(ctx context.Context, t terms, ask lightning.Ask) (lightning.Made, error) {
 	callback, err := parseURL(t.Callback)
 	if err != nil {
 		return lightning.Made{}, fmt.Errorf("callback: %w", err)
@@ -96,7 +96,7 @@ func (p *Provider) make(ctx context.Context, t terms, wanted lightning.RequestTe
 	if callback.RawQuery != "" {
 		callback.RawQuery += "&"
 	}
-	callback.RawQuery += "amount=" + strconv.FormatInt(wanted.MilliSatoshi, 10)
+	callback.RawQuery += "amount=" + strconv.FormatInt(ask.MilliSatoshi, 10)
 	var answer struct{ PR, Verify string }
 	if err := p.get(ctx, callback.String(), &answer); err != nil {
 		return lightning.Made{}, err

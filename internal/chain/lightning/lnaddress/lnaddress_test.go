@@ -114,7 +114,7 @@ func TestProvider_conforms(t *testing.T) {
 
 var noon = time.Unix(1_790_000_000, 0).UTC()
 
-var wanted = lightning.RequestTerms{MilliSatoshi: 21_000, Expiry: 20 * time.Minute}
+var ask = lightning.Ask{MilliSatoshi: 21_000, Expiry: 20 * time.Minute}
 
 func TestMake_reports_what_is_wrong(t *testing.T) {
 	t.Parallel()
@@ -146,7 +146,7 @@ func TestMake_reports_what_is_wrong(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, noon)
 			test.change(f.service)
-			made, err := f.Make(t.Context(), wanted)
+			made, err := f.Make(t.Context(), ask)
 			if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) {
 				t.Errorf("Make() = %+v, %v, want %q", made, err, test.want)
 			}
@@ -169,7 +169,7 @@ func TestMake_keeps_the_limits(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, noon)
 	for _, amount := range []int64{999, 10_000_000_001} {
-		made, err := f.Make(t.Context(), lightning.RequestTerms{MilliSatoshi: amount})
+		made, err := f.Make(t.Context(), lightning.Ask{MilliSatoshi: amount})
 		limit, ok := errors.AsType[*lightning.LimitError](err)
 		if !ok || *limit != (lightning.LimitError{Least: 1000, Most: 10_000_000_000}) {
 			t.Errorf("Make(%d) = %+v, %v, want a LimitError", amount, made, err)
@@ -187,7 +187,7 @@ func TestMake_reads_the_terms_again_after_ten_minutes(t *testing.T) {
 	for _, wait := range []time.Duration{0, 9 * time.Minute, time.Minute, -time.Hour} {
 		f.clock.Advance(wait)
 		before := f.server.Calls.Load()
-		if _, err := f.Make(t.Context(), wanted); err != nil {
+		if _, err := f.Make(t.Context(), ask); err != nil {
 			t.Fatal(err)
 		}
 		calls = append(calls, f.server.Calls.Load()-before)
@@ -201,7 +201,7 @@ func TestMake_reads_the_terms_again_after_ten_minutes(t *testing.T) {
 func TestCheck_refuses_wrong_requests_of_the_service(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, noon)
-	first, err := f.Make(t.Context(), wanted)
+	first, err := f.Make(t.Context(), ask)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,11 +210,11 @@ func TestCheck_refuses_wrong_requests_of_the_service(t *testing.T) {
 		"a request that ends": {f.service.wallet.Make(21_000, "", []byte(strings.Repeat("h", 32)), time.Second).Text, "in less than 1m0s"},
 	} {
 		f.service.set(func() { f.service.callback = func(a map[string]any) { a["pr"] = strings.ToUpper(test.text) } })
-		made, err := f.Make(t.Context(), wanted)
+		made, err := f.Make(t.Context(), ask)
 		if err != nil || made.Text != test.text {
 			t.Fatalf("%s: Make() = %+v, %v", name, made, err)
 		}
-		if _, err := lightning.Check(made, wanted, "bcrt", noon); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := lightning.Check(made, ask, "bcrt", noon); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: Check() = %v, want %q", name, err, test.want)
 		}
 		if !f.log.Contains("payment request has another description hash") {
@@ -222,7 +222,7 @@ func TestCheck_refuses_wrong_requests_of_the_service(t *testing.T) {
 		}
 	}
 	f.service.set(func() { f.service.callback = func(a map[string]any) { a["pr"] = first.Text } })
-	repeated, err := f.Make(t.Context(), wanted)
+	repeated, err := f.Make(t.Context(), ask)
 	if err != nil || repeated.Text != first.Text {
 		t.Errorf("Make() = %+v, %v, want the repeated request, which the caller finds", repeated, err)
 	}
@@ -251,7 +251,7 @@ func TestLook_reports_faults_of_the_payment_check(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, noon)
-			made, err := f.Make(t.Context(), wanted)
+			made, err := f.Make(t.Context(), ask)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -66,14 +66,14 @@ func (p *Provider) Access(ctx context.Context) (lightning.Access, error) {
 }
 
 // Make implements lightning.Provider.
-func (p *Provider) Make(ctx context.Context, terms lightning.RequestTerms) (lightning.Made, error) {
+func (p *Provider) Make(ctx context.Context, ask lightning.Ask) (lightning.Made, error) {
 	var answer struct {
 		Hash    []byte `json:"r_hash"`
 		Request string `json:"payment_request"`
 	}
 	err := p.post(ctx, "/v1/invoices", map[string]any{
-		"value_msat": strconv.FormatInt(terms.MilliSatoshi, 10), "memo": terms.Memo,
-		"expiry": strconv.FormatInt(int64(terms.Expiry/time.Second), 10), "private": true,
+		"value_msat": strconv.FormatInt(ask.MilliSatoshi, 10), "memo": ask.Memo,
+		"expiry": strconv.FormatInt(int64(ask.Expiry/time.Second), 10), "private": true,
 	}, &answer)
 	if err != nil {
 		return lightning.Made{}, fmt.Errorf("make request: %w", err)

@@ -24,14 +24,14 @@ func TestProvider_conforms(t *testing.T) {
 }
 
 var (
-	noon  = time.Unix(1_790_000_000, 0).UTC()
-	terms = lightning.RequestTerms{MilliSatoshi: 21_000, Memo: "Shoes", Expiry: 20 * time.Minute}
+	noon = time.Unix(1_790_000_000, 0).UTC()
+	ask  = lightning.Ask{MilliSatoshi: 21_000, Memo: "Shoes", Expiry: 20 * time.Minute}
 )
 
 func TestMake_asks_for_private_channels_and_the_expiry(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, noon, lightningtest.InvoiceMacaroon)
-	made, err := f.Make(t.Context(), terms)
+	made, err := f.Make(t.Context(), ask)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestCalls_name_the_fault_of_the_node(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, noon, lightningtest.InvoiceMacaroon)
 			f.node.Set(func() { test.change(f.node) })
-			_, makeErr := f.Make(t.Context(), terms)
+			_, makeErr := f.Make(t.Context(), ask)
 			_, lookErr := f.Look(t.Context(), lightning.Sought{Hash: strings.Repeat("ab", 32)})
 			for call, err := range map[string]error{"Make": makeErr, "Look": lookErr} {
 				if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) || errors.Is(err, lightning.ErrUnknown) || strings.Contains(err.Error(), lightningtest.InvoiceMacaroon) {
@@ -139,7 +139,7 @@ func TestCalls_name_the_fault_of_the_node(t *testing.T) {
 func TestLook_refuses_a_settled_answer_that_contradicts_itself(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, noon, lightningtest.InvoiceMacaroon)
-	if _, err := f.Make(t.Context(), terms); err != nil {
+	if _, err := f.Make(t.Context(), ask); err != nil {
 		t.Fatal(err)
 	}
 	i := f.node.Wallet.Last()
@@ -159,7 +159,7 @@ func TestLook_refuses_a_settled_answer_that_contradicts_itself(t *testing.T) {
 func TestCancel_makes_a_request_unpayable(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, noon, lightningtest.InvoiceMacaroon)
-	made, err := f.Make(t.Context(), terms)
+	made, err := f.Make(t.Context(), ask)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,11 +92,11 @@ func TestMake_reads_the_recorded_answer_of_lnd(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, noon, lightningtest.InvoiceMacaroon)
 	f.replay("made")
-	made, err := f.Make(t.Context(), terms)
+	made, err := f.Make(t.Context(), ask)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := lightning.Check(made, terms, "bcrt", time.Time{}); err != nil || r.Description != "Shoes" || r.Expiry != terms.Expiry {
-		t.Errorf("Check(%+v) = %+v, %v, want a request for %+v", made, r, err, terms)
+	if r, err := lightning.Check(made, ask, "bcrt", time.Time{}); err != nil || r.Description != "Shoes" || r.Expiry != ask.Expiry {
+		t.Errorf("Check(%+v) = %+v, %v, want a request for %+v", made, r, err, ask)
 	}
 }

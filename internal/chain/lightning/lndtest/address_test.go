@@ -13,9 +13,9 @@ import (
 
 // testAddress checks the faults of services of Lightning addresses.
 func testAddress(t *testing.T, l lab) {
-	requestPayment := func(t *testing.T, s *shop) (chain.Offer, error) {
+	ask := func(t *testing.T, s *shop) (chain.Offer, error) {
 		t.Helper()
-		return s.Network.RequestPayment(t.Context(), chain.RequestTerms{Amount: amount, Until: time.Now().Add(15 * time.Minute)})
+		return s.Network.Ask(t.Context(), chain.Ask{Amount: amount, Until: time.Now().Add(15 * time.Minute)})
 	}
 	for name, test := range map[string]struct {
 		change func(t *testing.T, s *shop)
@@ -35,9 +35,9 @@ func testAddress(t *testing.T, l lab) {
 		t.Run(name, func(t *testing.T) {
 			s := openShop(openAddress(t, l), 0)
 			test.change(t, s)
-			offer, err := requestPayment(t, s)
+			offer, err := ask(t, s)
 			if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) {
-				t.Errorf("RequestPayment() = %+v, %v, want %q", offer, err, test.want)
+				t.Errorf("Ask() = %+v, %v, want %q", offer, err, test.want)
 			}
 			if access, err := lightning.Examine(t.Context(), s.Provider, "bcrt", time.Now); err == nil && name != "a wrong amount" {
 				t.Errorf("Examine() = %+v, want an error", access)
@@ -46,27 +46,27 @@ func testAddress(t *testing.T, l lab) {
 	}
 	t.Run("a repeated request has the same payment hash", func(t *testing.T) {
 		s := openShop(openAddress(t, l), 0)
-		first, err := requestPayment(t, s)
+		first, err := ask(t, s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.address.SetChange(callback(func(answer map[string]any) { answer["pr"], answer["verify"] = first.Address, first.Lookup }))
-		if second, err := requestPayment(t, s); err != nil || second.Script != first.Script {
-			t.Errorf("RequestPayment() = %+v, %v, want the payment hash of the first request, by which invoices refuse it", second, err)
+		if second, err := ask(t, s); err != nil || second.Script != first.Script {
+			t.Errorf("Ask() = %+v, %v, want the payment hash of the first request, by which invoices refuse it", second, err)
 		}
 	})
 	t.Run("a long end is kept", func(t *testing.T) {
 		s := openShop(openAddress(t, l), 0)
 		s.address.SetExpiry(300 * 24 * time.Hour)
 		start := time.Now()
-		offer, err := requestPayment(t, s)
+		offer, err := ask(t, s)
 		if end := start.Add(300 * 24 * time.Hour); err != nil || offer.Until.Before(end.Truncate(time.Second)) || offer.Until.After(end.Add(2*time.Minute)) {
-			t.Errorf("RequestPayment() = %+v, %v, want an end in 300 days", offer, err)
+			t.Errorf("Ask() = %+v, %v, want an end in 300 days", offer, err)
 		}
 	})
 	t.Run("a wrong preimage is a fault", func(t *testing.T) {
 		s := openShop(openAddress(t, l), 0)
-		r := s.requestPayment(t)
+		r := s.ask(t)
 		l.Payer.Pay(t, r.Text)
 		s.address.SetChange(func(path string, answer map[string]any) {
 			if strings.HasPrefix(path, "/verify") {
@@ -81,7 +81,7 @@ func testAddress(t *testing.T, l lab) {
 	})
 	t.Run("a redirected payment check is an error", func(t *testing.T) {
 		s := openShop(openAddress(t, l), 0)
-		r := s.requestPayment(t)
+		r := s.ask(t)
 		l.Payer.Pay(t, r.Text)
 		s.address.SetMoved("/verify")
 		if snapshot, err := s.scan(t); err == nil || !strings.Contains(err.Error(), "redirect") || strings.Contains(err.Error(), lightningtest.Host+"/verify") {

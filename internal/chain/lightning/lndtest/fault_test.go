@@ -38,7 +38,7 @@ func testFaults(t *testing.T, l lab) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			access, accessErr := test.provider.Access(t.Context())
-			made, makeErr := test.provider.Make(t.Context(), lightning.RequestTerms{MilliSatoshi: 21_000, Memo: "Shoes", Expiry: time.Hour})
+			made, makeErr := test.provider.Make(t.Context(), lightning.Ask{MilliSatoshi: 21_000, Memo: "Shoes", Expiry: time.Hour})
 			status, lookErr := test.provider.Look(t.Context(), lightning.Sought{Hash: strings.Repeat("ab", 32)})
 			for call, err := range map[string]error{"Access": accessErr, "Make": makeErr, "Look": lookErr} {
 				if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) || errors.Is(err, lightning.ErrUnknown) || strings.Contains(err.Error(), invoices) {
@@ -49,7 +49,7 @@ func testFaults(t *testing.T, l lab) {
 	}
 	t.Run("too few operations", func(t *testing.T) {
 		p := open(l.Shop.Connection(t, l.Shop.Bake(t, "0", "invoices:read")))
-		if made, err := p.Make(t.Context(), lightning.RequestTerms{MilliSatoshi: 21_000, Expiry: time.Hour}); !errors.Is(err, lightning.ErrRevoked) {
+		if made, err := p.Make(t.Context(), lightning.Ask{MilliSatoshi: 21_000, Expiry: time.Hour}); !errors.Is(err, lightning.ErrRevoked) {
 			t.Errorf("Make() = %+v, %v, want ErrRevoked", made, err)
 		}
 	})
@@ -57,7 +57,7 @@ func testFaults(t *testing.T, l lab) {
 		w := lndtest.StartWallet(t, l.Shop, lndtest.Service{Relay: l.relay})
 		s := openShop(openWallet(t, l, w.Connection), 0)
 		awaitWallet(t, s.rig)
-		r := s.requestPayment(t)
+		r := s.ask(t)
 		w.Stop()
 		l.Payer.Pay(t, r.Text)
 		if snapshot, err := s.scan(t); !errors.Is(err, lightning.ErrSilent) {
@@ -71,7 +71,7 @@ func testFaults(t *testing.T, l lab) {
 		w := lndtest.StartWallet(t, l.Shop, lndtest.Service{Relay: l.relay})
 		s := openShop(openWallet(t, l, strings.Replace(w.Connection, "?relay=", "?relay=ws%3A%2F%2F127.0.0.1%3A1&relay=", 1)), 0)
 		awaitWallet(t, s.rig)
-		r := s.requestPayment(t)
+		r := s.ask(t)
 		l.Payer.Pay(t, r.Text)
 		s.check(t, r)
 	})
@@ -80,7 +80,7 @@ func testFaults(t *testing.T, l lab) {
 		w := lndtest.StartWallet(t, l.Shop, lndtest.Service{Relay: relay.URL})
 		s := openShop(openWallet(t, l, w.Connection), 0)
 		awaitWallet(t, s.rig)
-		r := s.requestPayment(t)
+		r := s.ask(t)
 		relay.Stop()
 		l.Payer.Pay(t, r.Text)
 		if snapshot, err := s.scan(t); err == nil {
@@ -102,7 +102,7 @@ func testFaults(t *testing.T, l lab) {
 			w := lndtest.StartWallet(t, l.Shop, service)
 			s := openShop(openWallet(t, l, w.Connection), 0)
 			awaitWallet(t, s.rig)
-			s.requestPayment(t)
+			s.ask(t)
 			waitFor(t, "make_invoice with "+want, func() bool {
 				return slices.Contains(w.Requests(), lndtest.WalletRequest{Method: "make_invoice", Encryption: want})
 			})
@@ -120,10 +120,10 @@ func testRestart(t *testing.T, l lab) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- waker.Run(ctx) }()
-	r := s.requestPayment(t)
+	r := s.ask(t)
 	l.Payer.Pay(t, r.Text)
 	waitFor(t, "a subscription", func() bool {
-		s.requestPayment(t) // a change, with which lnd begins its answer
+		s.ask(t) // a change, with which lnd begins its answer
 		return waker.Subscribed()
 	})
 	l.Shop.Stop(t)
@@ -158,11 +158,11 @@ func testRestart(t *testing.T, l lab) {
 	}
 	s.check(t, r)
 	l.WaitForChannel(t)
-	next := s.requestPayment(t)
+	next := s.ask(t)
 	l.Payer.Pay(t, next.Text)
 	s.check(t, r, next)
 	waitFor(t, "another subscription", func() bool {
-		s.requestPayment(t)
+		s.ask(t)
 		return waker.Subscribed()
 	})
 	cancel()

@@ -86,7 +86,7 @@ func (l lab) answers(t *testing.T) map[string]lightningtest.Answer {
 		}
 		call(name, http.MethodPost, "/v2/invoices/cancel", admin, map[string]any{"payment_hash": base64.StdEncoding.EncodeToString(raw)})
 	}
-	terms := map[string]any{"value_msat": "21000", "memo": "Shoes", "expiry": "1200", "private": true}
+	ask := map[string]any{"value_msat": "21000", "memo": "Shoes", "expiry": "1200", "private": true}
 	hash := func(a lightningtest.Answer) string {
 		var made struct {
 			Hash []byte `json:"r_hash"`
@@ -96,7 +96,7 @@ func (l lab) answers(t *testing.T) map[string]lightningtest.Answer {
 		}
 		return hex.EncodeToString(made.Hash)
 	}
-	open, paid := hash(call("made", http.MethodPost, "/v1/invoices", admin, terms)), hash(call("made again", http.MethodPost, "/v1/invoices", admin, terms))
+	open, paid := hash(call("made", http.MethodPost, "/v1/invoices", admin, ask)), hash(call("made again", http.MethodPost, "/v1/invoices", admin, ask))
 	delete(list, "made again")
 	look("open", open)
 	cancel("cancel", open)

@@ -112,7 +112,7 @@ func (l lab) walletEvents(t *testing.T, s lndtest.Service) recordedWallet {
 	})
 	var made lightning.Made
 	keep("made", 23195, func() (err error) {
-		made, err = r.Make(t.Context(), lightning.RequestTerms{MilliSatoshi: 21_000, Memo: "Shoes", Expiry: 20 * time.Minute})
+		made, err = r.Make(t.Context(), lightning.Ask{MilliSatoshi: 21_000, Memo: "Shoes", Expiry: 20 * time.Minute})
 		return err
 	})
 	sought := lightning.Sought{Hash: made.Hash}

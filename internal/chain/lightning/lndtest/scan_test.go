@@ -52,11 +52,11 @@ func openShop(r rig, ahead time.Duration) *shop {
 // amount is the amount of each request.
 var amount = money.FromCents(21, money.BTC)
 
-// requestPayment makes a request that lasts for two hours.
-func (s *shop) requestPayment(t *testing.T) chain.PendingRequest {
+// ask makes a request that lasts for two hours.
+func (s *shop) ask(t *testing.T) chain.PendingRequest {
 	t.Helper()
 	now := s.now()
-	offer, err := s.Network.RequestPayment(t.Context(), chain.RequestTerms{Amount: amount, Until: now.Add(2 * time.Hour), Memo: "Shoes"})
+	offer, err := s.Network.Ask(t.Context(), chain.Ask{Amount: amount, Until: now.Add(2 * time.Hour), Memo: "Shoes"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,14 +132,14 @@ func testScan(t *testing.T, l lab) {
 	t.Run("the times of a wallet are an hour off", func(t *testing.T) {
 		for _, off := range []time.Duration{-time.Hour, time.Hour} {
 			s := openShop(prepareWallet(lndtest.Service{Clock: off})(t, l)(t), 0)
-			r := s.requestPayment(t)
+			r := s.ask(t)
 			l.Payer.Pay(t, r.Text)
 			s.check(t, r)
 		}
 	})
 	t.Run("a dead connection stops no other", func(t *testing.T) {
 		dead, alive := openShop(openNode(t, l, l.Shop.Macaroon(t, "invoice")), 0), openShop(openAddress(t, l), 0)
-		lost, r := dead.requestPayment(t), alive.requestPayment(t)
+		lost, r := dead.ask(t), alive.ask(t)
 		dead.setDown(t, true)
 		l.Payer.Pay(t, r.Text)
 		l.Payer.Pay(t, lost.Text)
@@ -153,7 +153,7 @@ func testScan(t *testing.T, l lab) {
 var scans = map[string]func(t *testing.T, open func(t *testing.T) rig){
 	"an open request is not shown": func(t *testing.T, open func(t *testing.T) rig) {
 		s := openShop(open(t), 0)
-		r := s.requestPayment(t)
+		r := s.ask(t)
 		snapshot, err := s.scan(t)
 		if err != nil {
 			t.Fatal(err)
@@ -166,7 +166,7 @@ var scans = map[string]func(t *testing.T, open func(t *testing.T) rig){
 	},
 	"a settled request is shown the same twice": func(t *testing.T, open func(t *testing.T) rig) {
 		s := openShop(open(t), 0)
-		r := s.requestPayment(t)
+		r := s.ask(t)
 		s.check(t)
 		s.lab.Payer.Pay(t, "lightning:"+strings.ToUpper(r.Text))
 		first := s.check(t, r)
@@ -200,7 +200,7 @@ var scans = map[string]func(t *testing.T, open func(t *testing.T) rig){
 	},
 	"a payment while the program was down is found": func(t *testing.T, open func(t *testing.T) rig) {
 		before := openShop(open(t), 0)
-		r := before.requestPayment(t)
+		r := before.ask(t)
 		before.check(t)
 		before.lab.Payer.Pay(t, r.Text)
 		after := openShop(open(t), 0)
@@ -209,7 +209,7 @@ var scans = map[string]func(t *testing.T, open func(t *testing.T) rig){
 	},
 	"a provider that is down is an error": func(t *testing.T, open func(t *testing.T) rig) {
 		s := openShop(open(t), 0)
-		r := s.requestPayment(t)
+		r := s.ask(t)
 		s.check(t)
 		s.setDown(t, true)
 		s.lab.Payer.Pay(t, r.Text)
@@ -227,7 +227,7 @@ var scans = map[string]func(t *testing.T, open func(t *testing.T) rig){
 			if s.address != nil { // a Lightning address chooses the end
 				s.address.SetExpiry(2 * time.Hour)
 			}
-			r := s.requestPayment(t)
+			r := s.ask(t)
 			s.check(t)
 			s.lab.Payer.Pay(t, r.Text)
 			s.check(t, r)
@@ -235,9 +235,9 @@ var scans = map[string]func(t *testing.T, open func(t *testing.T) rig){
 	},
 	"the old and the new request of an invoice are found": func(t *testing.T, open func(t *testing.T) rig) {
 		s := openShop(open(t), 0)
-		old := s.requestPayment(t)
+		old := s.ask(t)
 		s.check(t)
-		later := s.requestPayment(t)
+		later := s.ask(t)
 		s.lab.Payer.Pay(t, old.Text)
 		s.check(t, old)
 		s.lab.Payer.Pay(t, later.Text)
@@ -245,7 +245,7 @@ var scans = map[string]func(t *testing.T, open func(t *testing.T) rig){
 	},
 	"a larger payment is shown": func(t *testing.T, open func(t *testing.T) rig) {
 		s := openShop(open(t), 0)
-		r := s.requestPayment(t)
+		r := s.ask(t)
 		s.lab.Payer.PayMore(t, r.Text, 23_000)
 		status, err := s.Provider.Look(t.Context(), lightning.Sought{Hash: r.Hash, Text: r.Text, LookupURL: r.Lookup})
 		if err != nil {

@@ -19,10 +19,10 @@ func testSignals(t *testing.T, l lab) {
 			done := make(chan error, 1)
 			go func() { done <- waker.Run(ctx) }()
 			s := openShop(r, 0)
-			request := s.requestPayment(t)
+			request := s.ask(t)
 			waitFor(t, "a subscription", func() bool {
 				if name == "lnd" && !waker.Subscribed() {
-					s.requestPayment(t) // lnd begins its answer with the first change
+					s.ask(t) // lnd begins its answer with the first change
 				}
 				return waker.Subscribed()
 			})

@@ -136,10 +136,10 @@ type transaction struct {
 }
 
 // Make implements lightning.Provider.
-func (p *Provider) Make(ctx context.Context, terms lightning.RequestTerms) (lightning.Made, error) {
+func (p *Provider) Make(ctx context.Context, ask lightning.Ask) (lightning.Made, error) {
 	var t transaction
 	err := p.call(ctx, "make_invoice", map[string]any{
-		"amount": terms.MilliSatoshi, "description": terms.Memo, "expiry": int64(terms.Expiry / time.Second),
+		"amount": ask.MilliSatoshi, "description": ask.Memo, "expiry": int64(ask.Expiry / time.Second),
 	}, &t)
 	if err != nil {
 		return lightning.Made{}, fmt.Errorf("make request: %w", err)

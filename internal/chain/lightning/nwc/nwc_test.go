@@ -39,8 +39,8 @@ func TestProvider_conforms(t *testing.T) {
 }
 
 var (
-	noon  = time.Unix(1_790_000_000, 0).UTC()
-	terms = lightning.RequestTerms{MilliSatoshi: 21_000, Memo: "Shoes", Expiry: 20 * time.Minute}
+	noon = time.Unix(1_790_000_000, 0).UTC()
+	ask  = lightning.Ask{MilliSatoshi: 21_000, Memo: "Shoes", Expiry: 20 * time.Minute}
 )
 
 // newReady returns a fixture whose wallet has announced NIP-44.
@@ -55,7 +55,7 @@ func TestMake_sends_one_request_with_an_expiration(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, noon, 2)
 	f.wallet.announce(t, "nip44_v2", receiving...)
-	made, err := f.Make(t.Context(), terms)
+	made, err := f.Make(t.Context(), ask)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestCall_finds_the_encryption_of_the_wallet(t *testing.T) {
 			f.wallet.announce(t, "nip44_v2", receiving...)
 		}
 		for range 2 {
-			if made, err := f.Make(t.Context(), terms); err != nil {
+			if made, err := f.Make(t.Context(), ask); err != nil {
 				t.Errorf("%s: Make() = %+v, %v", name, made, err)
 			}
 		}
@@ -165,7 +165,7 @@ func TestMake_returns_the_error_of_the_wallet(t *testing.T) {
 			t.Parallel()
 			f := newReady(t)
 			f.wallet.set(func() { f.wallet.change = replaceBy(test.reply) })
-			made, err := f.Make(t.Context(), terms)
+			made, err := f.Make(t.Context(), ask)
 			if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) {
 				t.Errorf("Make() = %+v, %v, want %q", made, err, test.want)
 			}
@@ -198,7 +198,7 @@ func TestLook_reads_the_forms_of_wallets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newReady(t)
-			made, err := f.Make(t.Context(), terms)
+			made, err := f.Make(t.Context(), ask)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,7 +219,7 @@ func TestLook_reads_the_forms_of_wallets(t *testing.T) {
 func TestLook_looks_up_the_request_after_an_error(t *testing.T) {
 	t.Parallel()
 	f := newReady(t)
-	made, err := f.Make(t.Context(), terms)
+	made, err := f.Make(t.Context(), ask)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestCall_ignores_events_that_are_not_its_reply(t *testing.T) {
 		}
 	})
 	for range 2 {
-		made, err := f.Make(t.Context(), terms)
+		made, err := f.Make(t.Context(), ask)
 		if err != nil || made.Text != f.wallet.Last().Text {
 			t.Errorf("Make() = %+v, %v, want the request of the wallet", made, err)
 		}
@@ -305,7 +305,7 @@ func TestCall_waits_for_a_slow_wallet(t *testing.T) {
 	f.wallet.set(func() { f.wallet.delay = release })
 	done := make(chan error)
 	go func() {
-		_, err := f.Make(t.Context(), terms)
+		_, err := f.Make(t.Context(), ask)
 		done <- err
 	}()
 	select {
@@ -347,7 +347,7 @@ func TestCall_names_the_fault_of_relays(t *testing.T) {
 				ctx = t.Context() // the call ends by itself
 			}
 			start := time.Now()
-			_, err := f.Make(ctx, terms)
+			_, err := f.Make(ctx, ask)
 			if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) {
 				t.Errorf("Make() = %v, want %q", err, test.want)
 			}
@@ -371,7 +371,7 @@ func TestCall_uses_the_relay_that_works(t *testing.T) {
 			change(f.wallet.relays[0])
 			f.wallet.announce(t, "nip44_v2", receiving...)
 			for range 3 {
-				if made, err := f.Make(t.Context(), terms); err != nil {
+				if made, err := f.Make(t.Context(), ask); err != nil {
 					t.Errorf("Make() = %+v, %v", made, err)
 				}
 			}
@@ -433,11 +433,11 @@ func TestReceive_signals_a_repeated_notification_once(t *testing.T) {
 func TestClose_ends_the_sessions(t *testing.T) {
 	t.Parallel()
 	f := newReady(t)
-	if _, err := f.Make(t.Context(), terms); err != nil {
+	if _, err := f.Make(t.Context(), ask); err != nil {
 		t.Fatal(err)
 	}
 	f.Close()
-	if _, err := f.Make(t.Context(), terms); !errors.Is(err, errClosed) {
+	if _, err := f.Make(t.Context(), ask); !errors.Is(err, errClosed) {
 		t.Errorf("Make() after Close() = %v, want errClosed", err)
 	}
 }

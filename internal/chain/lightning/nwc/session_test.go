@@ -109,7 +109,7 @@ func inBubble(t *testing.T, test func(t *testing.T, f *fixture, p *pipes)) {
 func TestSession_is_used_again_and_ends_when_it_is_idle(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *fixture, p *pipes) {
 		for range 5 {
-			if _, err := f.Make(t.Context(), terms); err != nil {
+			if _, err := f.Make(t.Context(), ask); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Minute)
@@ -122,7 +122,7 @@ func TestSession_is_used_again_and_ends_when_it_is_idle(t *testing.T) {
 		if !isDone(s.done) {
 			t.Error("the session is open after two idle minutes")
 		}
-		if _, err := f.Make(t.Context(), terms); err != nil || p.count() != 2 {
+		if _, err := f.Make(t.Context(), ask); err != nil || p.count() != 2 {
 			t.Errorf("Make() = %v in session %d, want the second", err, p.count())
 		}
 	})

@@ -69,13 +69,13 @@ func (p *Provider) Access(ctx context.Context) (lightning.Access, error) {
 }
 
 // Make implements lightning.Provider.
-func (p *Provider) Make(ctx context.Context, terms lightning.RequestTerms) (lightning.Made, error) {
-	if terms.MilliSatoshi%1000 != 0 {
-		return lightning.Made{}, fmt.Errorf("make request: %d msat are not whole satoshis", terms.MilliSatoshi)
+func (p *Provider) Make(ctx context.Context, ask lightning.Ask) (lightning.Made, error) {
+	if ask.MilliSatoshi%1000 != 0 {
+		return lightning.Made{}, fmt.Errorf("make request: %d msat are not whole satoshis", ask.MilliSatoshi)
 	}
 	status, body, err := p.do(ctx, http.MethodPost, "/createinvoice", url.Values{
-		"amountSat": {strconv.FormatInt(terms.MilliSatoshi/1000, 10)}, "description": {terms.Memo},
-		"expirySeconds": {strconv.FormatInt(int64(terms.Expiry/time.Second), 10)},
+		"amountSat": {strconv.FormatInt(ask.MilliSatoshi/1000, 10)}, "description": {ask.Memo},
+		"expirySeconds": {strconv.FormatInt(int64(ask.Expiry/time.Second), 10)},
 	})
 	if err == nil && status != http.StatusOK {
 		err = refusal(status, body)

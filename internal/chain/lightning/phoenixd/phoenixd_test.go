@@ -144,8 +144,8 @@ func TestProvider_conforms(t *testing.T) {
 }
 
 var (
-	noon  = time.Unix(1_790_000_000, 0).UTC()
-	terms = lightning.RequestTerms{MilliSatoshi: 21_000, Memo: "Shoes", Expiry: 20 * time.Minute}
+	noon = time.Unix(1_790_000_000, 0).UTC()
+	ask  = lightning.Ask{MilliSatoshi: 21_000, Memo: "Shoes", Expiry: 20 * time.Minute}
 )
 
 func TestAccess_finds_the_password_that_may_spend(t *testing.T) {
@@ -183,7 +183,7 @@ func TestCalls_name_the_fault(t *testing.T) {
 				fmt.Fprint(w, test.body)
 			}
 		})
-		_, makeErr := f.Make(t.Context(), terms)
+		_, makeErr := f.Make(t.Context(), ask)
 		_, lookErr := f.Look(t.Context(), lightning.Sought{Hash: strings.Repeat("ab", 32)})
 		_, accessErr := f.Access(t.Context())
 		for call, err := range map[string]error{"Make": makeErr, "Look": lookErr, "Access": accessErr} {
@@ -197,7 +197,7 @@ func TestCalls_name_the_fault(t *testing.T) {
 func TestMake_refuses_parts_of_a_satoshi(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, noon, limited)
-	if made, err := f.Make(t.Context(), lightning.RequestTerms{MilliSatoshi: 1001}); err == nil || f.server.Calls.Load() != 0 {
+	if made, err := f.Make(t.Context(), lightning.Ask{MilliSatoshi: 1001}); err == nil || f.server.Calls.Load() != 0 {
 		t.Errorf("Make() = %+v, %v, want an error without a call", made, err)
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"chequer/internal/chain/lightning"
 )
 
-func TestRequestPayment_returns_a_checked_offer(t *testing.T) {
+func TestAsk_returns_a_checked_offer(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		terms := chain.RequestTerms{Amount: sats(2_100), Until: time.Now().Add(20 * time.Minute), Memo: "Shop"}
-		offer, err := f.network.RequestPayment(f.t.Context(), terms)
+		ask := chain.Ask{Amount: sats(2_100), Until: time.Now().Add(20 * time.Minute), Memo: "Shop"}
+		offer, err := f.network.Ask(f.t.Context(), ask)
 		i := f.provider.wallet.Last()
 		want := chain.Offer{Destination: chain.Destination{Address: i.Text, Script: i.Hash}, Until: i.Request.Ends(), Lookup: "https://example.com/verify"}
 		if diff := cmp.Diff(offer, want); err != nil || diff != "" || i.Request.MilliSatoshi != 2_100_000 || i.Request.Expiry != 20*time.Minute || i.Request.Description != "Shop" {
-			f.t.Errorf("RequestPayment() = %v, offer differs (-got +want):\n%s\nrequest %+v", err, diff, i.Request)
+			f.t.Errorf("Ask() = %v, offer differs (-got +want):\n%s\nrequest %+v", err, diff, i.Request)
 		}
 		if d, err := f.network.ReadAddress("BTC-LN", " LIGHTNING:"+strings.ToUpper(i.Text)); err != nil || d != want.Destination {
 			f.t.Errorf("ReadAddress() = %+v, %v, want %+v", d, err, want.Destination)
@@ -29,19 +29,19 @@ func TestRequestPayment_returns_a_checked_offer(t *testing.T) {
 			f.t.Errorf("Cancel() = %v, cancelled %q", err, f.provider.cancels)
 		}
 		for name, test := range map[string]struct {
-			terms  chain.RequestTerms
+			ask    chain.Ask
 			change func()
 			want   string
 		}{
-			"no amount":       {chain.RequestTerms{Amount: sats(0), Until: terms.Until}, func() {}, "no request can ask for 0 satoshis"},
-			"too much":        {chain.RequestTerms{Amount: sats(2_100_000_000_000_001), Until: terms.Until}, func() {}, "no request can ask for"},
-			"a wrong request": {terms, func() { f.provider.change = func(m *lightning.Made) { m.Text = i.Text[:100] } }, "payment request: bech32"},
-			"another hash":    {terms, func() { f.provider.change = func(m *lightning.Made) { m.Hash = i.Hash } }, "another payment hash"},
-			"a limit":         {terms, func() { f.provider.err = &lightning.LimitError{Least: 1, Most: 2} }, "from 1 to 2 msat"},
+			"no amount":       {chain.Ask{Amount: sats(0), Until: ask.Until}, func() {}, "no request can ask for 0 satoshis"},
+			"too much":        {chain.Ask{Amount: sats(2_100_000_000_000_001), Until: ask.Until}, func() {}, "no request can ask for"},
+			"a wrong request": {ask, func() { f.provider.change = func(m *lightning.Made) { m.Text = i.Text[:100] } }, "payment request: bech32"},
+			"another hash":    {ask, func() { f.provider.change = func(m *lightning.Made) { m.Hash = i.Hash } }, "another payment hash"},
+			"a limit":         {ask, func() { f.provider.err = &lightning.LimitError{Least: 1, Most: 2} }, "from 1 to 2 msat"},
 		} {
 			f.provider.set(func() { f.provider.change, f.provider.err = func(*lightning.Made) {}, nil; test.change() })
-			if offer, err := f.network.RequestPayment(f.t.Context(), test.terms); err == nil || !strings.Contains(err.Error(), test.want) {
-				f.t.Errorf("%s: RequestPayment() = %+v, %v, want %q", name, offer, err, test.want)
+			if offer, err := f.network.Ask(f.t.Context(), test.ask); err == nil || !strings.Contains(err.Error(), test.want) {
+				f.t.Errorf("%s: Ask() = %+v, %v, want %q", name, offer, err, test.want)
 			}
 		}
 	})
