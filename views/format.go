@@ -26,8 +26,11 @@ func AmountGroups(amount string) []Group {
 	return groups
 }
 
-// AddressGroups splits an address into groups of four characters.
+// AddressGroups splits an address into groups of four characters. A Lightning address, which is made of words, is one group.
 func AddressGroups(address string) []Group {
+	if strings.Contains(address, "@") {
+		return []Group{{Text: address}}
+	}
 	var groups []Group
 	for address != "" {
 		n := min(4, len(address))

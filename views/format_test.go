@@ -51,6 +51,7 @@ func TestGroups_divide_decimals_and_addresses(t *testing.T) {
 		{"short amounts stay whole", texts(views.AmountGroups("65.48")), []string{"65.48"}},
 		{"whole amounts stay whole", texts(views.AmountGroups("1000000")), []string{"1000000"}},
 		{"addresses go by four", texts(views.AddressGroups("bc1qw508d6")), []string{"bc1q", "w508", "d6"}},
+		{"Lightning addresses stay whole", texts(views.AddressGroups("shopper@example.com")), []string{"shopper@example.com"}},
 		{"no address", texts(views.AddressGroups("")), nil},
 	} {
 		if diff := cmp.Diff(tt.want, tt.got); diff != "" {

@@ -201,15 +201,15 @@ type Method struct {
 	IsRequest    bool // Address is a payment request, which is long
 	// CopyAddress and CopiedAddress are the name of the button that copies Address, and what is announced afterwards.
 	CopyAddress, CopiedAddress string
-	Ask                        AskForm
+	RequestForm                RequestForm
 	// ContractParts is a token's contract address, which identifies the token in wallets and
 	// explorers.
 	ContractParts []Group
 	Request       Request
 }
 
-// AskForm is the form that asks for a payment request. Without an Action there is no form.
-type AskForm struct {
+// RequestForm is the form that makes a payment request. Without an Action there is no form.
+type RequestForm struct {
 	Action string
 	Lead   string
 	Text   string

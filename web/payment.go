@@ -24,7 +24,7 @@ const invoicePath = "/invoice/:id"
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // payment shows an invoice. "?m=" opens a method, "&amount=1" shows its code with the amount, "?auto=1"
-// reloads the page periodically, "?refused=" says why a simulation was refused, "?requote_refused=" and "?ask_refused=" say why a new
+// reloads the page periodically, "?refused=" says why a simulation was refused, "?requote_refused=" and "?request_refused=" say why a new
 // quote or a payment request was refused.
 func (h *Handler) payment(c echo.Context) error {
 	snapshot, err := h.invoice(c)

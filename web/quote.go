@@ -81,12 +81,12 @@ func (h *Handler) requestPayment(c echo.Context) error {
 		}
 	}
 	code := c.FormValue("m")
-	err = h.config.Client.RequestPayment(c.Request().Context(), id, api.AskRequest{PaymentMethod: code})
-	refused := refusalCode(err, present.AskRefusals)
+	err = h.config.Client.RequestPayment(c.Request().Context(), id, api.NewPaymentRequest{PaymentMethod: code})
+	refused := refusalCode(err, present.RequestRefusals)
 	if err != nil && refused == "" {
 		return fmt.Errorf("request payment: %w", err)
 	}
-	query := url.Values{"m": {code}, "ask_refused": {refused}}
+	query := url.Values{"m": {code}, "request_refused": {refused}}
 	if secret := c.Param("secret"); secret != "" {
 		return h.redirect(c, readerFromAddress(c), withQuery("/pos/"+secret+"/"+id, query))
 	}
@@ -98,8 +98,8 @@ func refusal(r present.Reader, c echo.Context, snapshot client.Snapshot) string 
 	if text := present.RequoteRefusals.Text(r, c.QueryParam("requote_refused")); text != "" {
 		return text
 	}
-	if !present.MayAsk(snapshot.Resource) { // the page has the request now, or needs none
+	if !present.MayRequestPayment(snapshot.Resource) { // the page has the request now, or needs none
 		return ""
 	}
-	return present.AskRefusals.Text(r, c.QueryParam("ask_refused"))
+	return present.RequestRefusals.Text(r, c.QueryParam("request_refused"))
 }

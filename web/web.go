@@ -39,7 +39,7 @@ type Client interface {
 	WaitInvoice(ctx context.Context, id, etag string, wait time.Duration) (client.Snapshot, error)
 	Simulate(ctx context.Context, id string, request api.SimulateRequest) error
 	Requote(ctx context.Context, id string, request api.RequoteRequest) error
-	RequestPayment(ctx context.Context, id string, request api.AskRequest) error
+	RequestPayment(ctx context.Context, id string, request api.NewPaymentRequest) error
 	SetRefundAddress(ctx context.Context, id string, request api.RefundRequest) error
 	// Theme reads the theme with the given hash or, if hash is empty, the theme of the merchant of the
 	// client's key.

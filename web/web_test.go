@@ -37,7 +37,7 @@ type service struct {
 	refusals    []error         // errors for the next creations
 	simulated   []api.SimulateRequest
 	requoted    []api.RequoteRequest
-	asked       []api.AskRequest
+	asked       []api.NewPaymentRequest
 	refunds     []api.RefundRequest
 	link        api.CheckoutLink      // answer of ReadCheckoutLink
 	linkReads   []api.CheckoutRequest // of ReadCheckoutLink
@@ -205,7 +205,7 @@ func (s *service) Theme(ctx context.Context, hash string) (theme.Theme, error) {
 	return theme.Theme{}, client.ErrNotFound
 }
 
-func (s *service) RequestPayment(_ context.Context, _ string, request api.AskRequest) error {
+func (s *service) RequestPayment(_ context.Context, _ string, request api.NewPaymentRequest) error {
 	s.asked = append(s.asked, request)
 	return s.refusal
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -133,26 +134,32 @@ func readConnection(call invocation) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the connection: %w", err)
 	}
-	if text == "" {
-		return "", errors.New("the connection is missing: give it on standard input, as in chequer lightning add < connection.txt")
+	if text = strings.TrimSpace(text); text == "" {
+		return "", errors.New("the connection is missing: enter it when asked, or give it on standard input, as in chequer lightning add < connection.txt")
 	}
 	return text, nil
 }
 
-// errNoConnection means that the shop has no active connection.
-var errNoConnection = errors.New("there is no connection: chequer lightning add")
+// errNoConnection means that the shop has no active live connection.
+var errNoConnection = errors.New("there is no live connection: chequer lightning add")
 
-// activeConnection returns the shop's active live connection, or errNoConnection.
+// activeConnection returns the shop's active live connection, or an errNoConnection that names the connection of test invoices.
 func activeConnection(call invocation) (merchant.Wallet, error) {
-	all, err := call.core.Storage.Wallets(call.Context(), call.shop.ID, merchant.Live)
-	if err != nil {
-		return merchant.Wallet{}, err
+	for _, mode := range []merchant.Mode{merchant.Live, merchant.Test} {
+		all, err := call.core.Storage.Wallets(call.Context(), call.shop.ID, mode)
+		if err != nil {
+			return merchant.Wallet{}, err
+		}
+		i := slices.IndexFunc(all, merchant.Wallet.IsConnection)
+		switch {
+		case i < 0:
+		case mode == merchant.Live:
+			return all[i], nil
+		default:
+			return merchant.Wallet{}, fmt.Errorf("%w. The connection of test invoices, %s, is a part of this program: it needs no test and cannot be removed", errNoConnection, all[i].Key)
+		}
 	}
-	i := slices.IndexFunc(all, merchant.Wallet.IsConnection)
-	if i < 0 {
-		return merchant.Wallet{}, errNoConnection
-	}
-	return all[i], nil
+	return merchant.Wallet{}, errNoConnection
 }
 
 func (s *shell) lightningList() *cobra.Command {
@@ -187,7 +194,7 @@ type connectionTest struct {
 func (s *shell) lightningTest() *cobra.Command {
 	return &cobra.Command{
 		Use:   "test",
-		Short: "Let the connected wallet or node make and find a payment request of the least amount",
+		Short: "Let the wallet or node of live invoices make and find a payment request of the least amount",
 		Args:  console.Arguments,
 		RunE: answer(s, func(call invocation) (connectionTest, error) {
 			w, err := activeConnection(call)
@@ -206,12 +213,16 @@ func (s *shell) lightningTest() *cobra.Command {
 func (s *shell) lightningRemove() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove",
-		Short: "Remove the connection: new invoices do not offer Lightning",
+		Short: "Remove the connection: new live invoices do not offer Lightning",
 		Args:  console.Arguments,
 		RunE: answer(s, func(call invocation) (map[string]string, error) {
-			change, err := call.core.Wallets.Remove(call.Context(), call.shop.ID, chain.CodeLightning, "")
+			active, err := activeConnection(call)
+			if err != nil {
+				return nil, err
+			}
+			change, err := call.core.Wallets.Remove(call.Context(), call.shop.ID, chain.CodeLightning, active.ID)
 			if errors.Is(err, merchant.ErrNotFound) {
-				err = errNoConnection
+				err = errNoConnection // it was removed meanwhile
 			}
 			if err != nil {
 				return nil, err

@@ -219,6 +219,26 @@ var requiredActions = map[string][]string{
 	api.SimulateReorganise: {api.SimulateExact, api.SimulateConfirm},
 }
 
+// refusedActions are the actions that do not apply to a payment method, with the reason.
+var refusedActions = map[string]map[string]string{
+	api.MethodLightning: {
+		api.SimulateUnder:      "a payment request is paid whole or not at all",
+		api.SimulateConfirm:    finalAtOnce,
+		api.SimulateReplace:    finalAtOnce,
+		api.SimulateReorganise: finalAtOnce,
+	},
+}
+
+const finalAtOnce = "its payments are final at once"
+
+// checkAction returns an error if an action does not apply to a payment method.
+func checkAction(r api.SimulateRequest) error {
+	if reason, refused := refusedActions[r.PaymentMethod][r.Action]; refused {
+		return fmt.Errorf("%s does not apply to %s: %s", r.Action, r.PaymentMethod, reason)
+	}
+	return nil
+}
+
 // trigger returns the command that simulates an action on a test invoice.
 func (s *shell) trigger() *cobra.Command {
 	var address, id string
@@ -231,7 +251,9 @@ func (s *shell) trigger() *cobra.Command {
 			"actions that must precede.\n\n" +
 			"  exact, under, over   the amount arrives, too little, too much\n  late                 the price is no longer held, then the amount arrives\n" +
 			"  confirm              the next block\n  replace              an unconfirmed transaction is spent elsewhere\n" +
-			"  reorganise           a block is undone\n  clock                the clock of the invoice advances by --seconds",
+			"  reorganise           a block is undone\n  clock                the clock of the invoice advances by --seconds\n\n" +
+			"With --method BTC-LN, the actions under, confirm, replace and reorganise do not apply: a payment request is paid whole\n" +
+			"or not at all, and its payment is final at once.",
 		Args: console.Arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			request.Action = args[0]
@@ -240,6 +262,10 @@ func (s *shell) trigger() *cobra.Command {
 			}
 			if request.Action != api.SimulateClock {
 				request.Seconds = 0
+			}
+			request.PaymentMethod = strings.ToUpper(request.PaymentMethod)
+			if err := checkAction(request); err != nil {
+				return err
 			}
 			server, err := s.remote(address)
 			if err != nil {

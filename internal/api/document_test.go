@@ -19,7 +19,7 @@ import (
 
 // requests are the types of requests, by the names of their schemas.
 var requests = map[string]any{
-	"InvoiceRequest": api.InvoiceRequest{}, "RequoteRequest": api.RequoteRequest{}, "AskRequest": api.AskRequest{}, "RefundRequest": api.RefundRequest{},
+	"InvoiceRequest": api.InvoiceRequest{}, "RequoteRequest": api.RequoteRequest{}, "NewPaymentRequest": api.NewPaymentRequest{}, "RefundRequest": api.RefundRequest{},
 	"SimulateRequest": api.SimulateRequest{}, "EndpointRequest": api.EndpointRequest{}, "EndpointChange": api.EndpointChange{}, "RotateRequest": api.RotateRequest{},
 	"ResendRequest": api.ResendRequest{}, "LinkRequest": api.LinkRequest{}, "LinkChange": api.LinkChange{},
 	"TerminalRequest": api.TerminalRequest{},

@@ -15,7 +15,7 @@ const CodeNoRate = "no_rate"
 // Error codes for a payment request that is not made: one is being made already, the invoice had as many as it may have, or the
 // merchant's wallet made none.
 const (
-	CodeAsking          = "payment_request_running"
+	CodeRequestRunning  = "payment_request_running"
 	CodeTooManyRequests = "too_many_payment_requests"
 	CodeNoRequest       = "no_payment_request"
 	CodeRequestAmount   = "payment_request_amount"

@@ -94,8 +94,8 @@ type RequoteRequest struct {
 // MethodLightning is the code of the payment method whose address is a payment request (BOLT 11).
 const MethodLightning = "BTC-LN"
 
-// AskRequest is the body of a call for a payment request.
-type AskRequest struct {
+// NewPaymentRequest is the body of a call that makes a payment request.
+type NewPaymentRequest struct {
 	PaymentMethod string `json:"payment_method,omitempty" rule:"text 32"` // empty: MethodLightning
 }
 
@@ -119,7 +119,7 @@ type PaymentMethod struct {
 	Address string `json:"address"`
 	// AddressUntil is the end of a payment request, on the clock of the server. It is empty for addresses.
 	AddressUntil string `json:"address_until"`
-	// MayRequest reports whether a payment request can be asked for: the method needs one, and none is valid.
+	// MayRequest reports whether a payment request can be made: the method needs one, and none is valid.
 	MayRequest     bool   `json:"may_request"`
 	ExpectedAmount string `json:"expected_amount"` // of the newest quote
 	DueAmount      string `json:"due_amount"`      // the amount due

@@ -26,10 +26,11 @@ type connectionStorage interface {
 // connections are the Lightning networks of live invoices, one for each connection in storage whose payment requests are
 // made or looked up. It is safe for concurrent use.
 type connections struct {
-	storage connectionStorage
-	open    func(w merchant.Wallet) (networks.Network, error)
-	now     func() time.Time
-	log     *slog.Logger
+	storage  connectionStorage
+	open     func(w merchant.Wallet) (networks.Network, error)
+	currency string // prefix of the payment requests after "ln"
+	now      func() time.Time
+	log      *slog.Logger
 
 	mu  sync.RWMutex
 	all map[chain.ID]connection
@@ -48,7 +49,7 @@ func (c connection) isOpen() bool { return c.network.Network != nil }
 
 // newConnections returns connections without a network.
 func newConnections(c config.Config, s connectionStorage, now func() time.Time, log *slog.Logger) *connections {
-	return &connections{storage: s, now: now, log: log, all: map[chain.ID]connection{}, open: func(w merchant.Wallet) (networks.Network, error) {
+	return &connections{storage: s, currency: networks.Currency(c), now: now, log: log, all: map[chain.ID]connection{}, open: func(w merchant.Wallet) (networks.Network, error) {
 		parsed, err := lightning.ParseConnection(w.Secret)
 		if err != nil {
 			return networks.Network{}, err
@@ -67,6 +68,11 @@ func (c *connections) Requester(id chain.ID) (chain.Requester, bool) {
 
 // Asset implements invoice.Connections.
 func (c *connections) Asset() chain.Asset { return chain.LightningAsset("") }
+
+// ReadAddress implements invoice.Connections.
+func (c *connections) ReadAddress(_, text string) (chain.Destination, error) {
+	return chain.ReadBitcoin(c.currency, text)
+}
 
 // Networks implements invoice.Connections.
 func (c *connections) Networks() []chain.ID {

@@ -26,7 +26,7 @@ type Link struct {
 func (a Asset) Link(address string, due money.Amount, label string) Link {
 	switch {
 	case a.Requested():
-		return requestLink(address)
+		return lightningLink(address, due, label)
 	case a.Scheme == "ethereum":
 		return a.ethereumLink(address, due)
 	}
@@ -79,7 +79,7 @@ func (l Link) WithRequest(request string) Link {
 }
 
 // TakesRequest reports whether the payment links of an asset can contain a payment request.
-func (a Asset) TakesRequest() bool { return a.Scheme == "bitcoin" }
+func (a Asset) TakesRequest() bool { return a.Scheme == schemeBitcoin }
 
 // ethereumLink returns a link as specified by ERC-681, with the chain ID. It has a value in wei for the
 // network's native coin, and a transfer in the contract's smallest units for a token.
@@ -96,15 +96,21 @@ func (a Asset) ethereumLink(address string, due money.Amount) Link {
 
 // Address returns the address in a payment link of the asset's network, as wallets show and copy it:
 // "bitcoin:ADDRESS?amount=1" (BIP 321) or "ethereum:ADDRESS@1" (ERC-681). In the link of a token
-// transfer the address is a parameter. Address returns any other text unchanged, except that it trims
-// surrounding space.
+// transfer the address is a parameter. For Lightning, the address in a link of Bitcoin is its payment request or,
+// without one, its address. Address returns any other text unchanged, except that it trims surrounding space.
 func (a Asset) Address(text string) string {
 	text = strings.TrimSpace(text)
 	scheme, rest, found := strings.Cut(text, ":")
-	if !found || !strings.EqualFold(scheme, a.Scheme) {
+	isUnified := a.Requested() && strings.EqualFold(scheme, schemeBitcoin)
+	if !found || !strings.EqualFold(scheme, a.Scheme) && !isUnified {
 		return text
 	}
 	address, query, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "?")
+	if isUnified {
+		if values, err := url.ParseQuery(query); err == nil && values.Get(SchemeLightning) != "" {
+			return values.Get(SchemeLightning)
+		}
+	}
 	if a.Scheme != "ethereum" {
 		return address
 	}

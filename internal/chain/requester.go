@@ -13,6 +13,9 @@ import (
 // SchemeLightning is the scheme of the payment links of an asset whose destinations are payment requests.
 const SchemeLightning = "lightning"
 
+// schemeBitcoin is the scheme of the payment links of Bitcoin.
+const schemeBitcoin = "bitcoin"
+
 // CodeLightning is the code of the asset whose destinations are payment requests in bitcoin, and the kind of its wallets.
 const CodeLightning = "BTC-LN"
 

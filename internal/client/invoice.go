@@ -72,19 +72,19 @@ func (c *Client) Requote(ctx context.Context, id string, r api.RequoteRequest) e
 	return wrap("requote", c.postAction(ctx, id, api.PathInvoices+"/"+url.PathEscape(id)+"/requote", r))
 }
 
-// askWait is the time that a merchant's wallet may take to make a payment request.
-const askWait = 10 * time.Second
+// requestWait is the time that a merchant's wallet may take to make a payment request.
+const requestWait = 10 * time.Second
 
 // RequestPayment lets the merchant's wallet make a payment request, which the invoice then has. It returns ErrNotFound or
 // ErrUnsupported; a refusal is an *Error.
-func (c *Client) RequestPayment(ctx context.Context, id string, r api.AskRequest) error {
+func (c *Client) RequestPayment(ctx context.Context, id string, r api.NewPaymentRequest) error {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return wrap("request payment", err)
 	}
 	a, err := c.do(ctx, request{
 		method: http.MethodPost, path: api.PathInvoices + "/" + url.PathEscape(id) + "/payment-request", header: jsonHeader(""), body: body,
-		chequerScheme: true, wait: askWait,
+		chequerScheme: true, wait: requestWait,
 	})
 	if err == nil && !a.isInvoice(id, &api.Resource{}) {
 		err = c.refusal(a)

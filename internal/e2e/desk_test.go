@@ -380,6 +380,16 @@ var refundAsked = inOrder(
 		signedIn("/payments/"+idOf(site.page)+"/refund")(b, site)
 	})
 
+// lightningRefund visits the desk's page of refunds of an invoice that was overpaid over Lightning, whose shopper gave a payment
+// request.
+var lightningRefund = inOrder(
+	atInvoice(only("BTC-LN"), api.SimulateOver), refundToRequest,
+	func(b *tab, site *demoSite) {
+		b.t.Helper()
+		signedIn("/payments/"+idOf(site.page)+"/refund")(b, site)
+	},
+)
+
 // refundReady visits the same page after the refund was prepared.
 var refundReady = inOrder(refundAsked, press("#prepare button", ".qr"))
 

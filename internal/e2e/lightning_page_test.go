@@ -3,13 +3,18 @@ package e2e_test
 import (
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"chequer/internal/api"
 	"chequer/internal/app"
+	"chequer/internal/chain/lightning/lightningtest"
 	merchants "chequer/internal/merchant"
 )
 
@@ -70,12 +75,79 @@ func TestLightning_a_code_on_demand(t *testing.T) {
 			}
 			tab.click(fmt.Sprintf(`label[for=%q]`, id))
 			tab.picture(s, "lightning_ask")
-			tab.send(fmt.Sprintf("#%s-ask", id))
+			tab.send(fmt.Sprintf("#%s-request", id))
 			tab.do(chromedp.WaitVisible(chromedp.CSS(fmt.Sprintf(`section:has(#%s-address)`, id))))
 			_, request = lightningOf(t, merchant.invoice(idOf(page)))
 			if got := tab.attribute(fmt.Sprintf("#%s-address", id), "data-copy"); got == "" || got != request.Address {
 				t.Errorf("after the button the page has %q, the invoice %q", got, request.Address)
 			}
+			tab.checkConsole()
+		})
+	}
+}
+
+// TestLightning_a_late_code_appears_on_the_page opens the page of an invoice whose node answers after the creation. The request
+// appears on the open page, without a reload where the page has a script.
+func TestLightning_a_late_code_appears_on_the_page(t *testing.T) {
+	node := lightningtest.NewLND(t, time.Now, lightningtest.InvoiceMacaroon)
+	server := httptest.NewTLSServer(node)
+	t.Cleanup(server.Close)
+	p := newProcess(t, t.TempDir(), "CHEQUER_BITCOIN_NETWORK=regtest", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_ETHEREUM_RPC=off", "CHEQUER_BASE_RPC=off", allowLoopback)
+	p.run("init")
+	p.key = p.connect(node.Connection(server))
+	p.serve()
+	p.waitScanned()
+	merchant := newShop(t, p.url, p.key)
+	for _, s := range screens {
+		t.Run(s.name, func(t *testing.T) {
+			gate := make(chan struct{}) // the node makes no request until it is closed
+			node.Set(func() {
+				node.Replace = func(_ http.ResponseWriter, r *http.Request) bool {
+					if r.Method == http.MethodPost && r.URL.Path == "/v1/invoices" {
+						<-gate
+					}
+					return false
+				}
+			})
+			answer := sync.OnceFunc(func() { close(gate) })
+			t.Cleanup(answer)
+			tab := open(t, s)
+			page := p.url + "/invoice/" + merchant.createInvoice()
+			id, m := lightningOf(t, merchant.invoice(idOf(page)))
+			if m.Address != "" || !m.MayRequest {
+				t.Fatalf("the invoice has the request %q, want none yet", m.Address)
+			}
+			tab.visit(page)
+			section := fmt.Sprintf("#%s-address", id)
+			tab.do(chromedp.WaitVisible(chromedp.CSS(fmt.Sprintf("#%s-request", id))))
+			if got := tab.text("main"); strings.Contains(got, "lnbcrt") {
+				t.Errorf("the page has a request already: %q", got)
+			}
+			tab.picture(s, "lightning_late_before")
+			if !s.noJS {
+				tab.markPage()
+			}
+			answer()
+			if s.noJS {
+				until(t, waitTimeout, "the invoice has the request", func() bool {
+					_, m := lightningOf(t, merchant.invoice(idOf(page)))
+					return m.Address != ""
+				})
+				tab.visit(page)
+			}
+			tab.do(chromedp.WaitVisible(chromedp.CSS(fmt.Sprintf("section:has(%s)", section))))
+			made := node.Wallet.Last().Text
+			if got := tab.attribute(section, "data-copy"); got != made {
+				t.Errorf("the button copies %q, want %q", got, made)
+			}
+			if got, want := tab.decode(fmt.Sprintf("section:has(%s) .qr svg", section)), "LIGHTNING:"+strings.ToUpper(made); got != want {
+				t.Errorf("the code contains %q, want %q", got, want)
+			}
+			if !s.noJS {
+				tab.checkNotReloaded()
+			}
+			tab.picture(s, "lightning_late_after")
+			tab.checkNoSidewaysScroll()
 			tab.checkConsole()
 		})
 	}

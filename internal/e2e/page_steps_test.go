@@ -3,10 +3,12 @@ package e2e_test
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"chequer/internal/api"
+	"chequer/internal/chain/lightning/lightningtest"
 )
 
 // inOrder returns a function that runs several steps.
@@ -141,6 +143,17 @@ func enter(selector, text string) func(*tab, *demoSite) {
 // refundTo returns a step that saves a refund address, and waits for an element.
 func refundTo(address, to string) func(*tab, *demoSite) {
 	return inOrder(enter("#refund-address", address), press("#refund-save", to))
+}
+
+// refundToRequest saves a payment request without an amount as the refund address.
+func refundToRequest(b *tab, site *demoSite) {
+	b.t.Helper()
+	refundTo(lightningtest.NewWallet(b.t, time.Now).Make(0, "Refund", nil, 72*time.Hour).Text, "#refund .addr")(b, site)
+}
+
+// scrollTo returns a step that scrolls to an element.
+func scrollTo(selector string) func(*tab, *demoSite) {
+	return func(b *tab, _ *demoSite) { b.t.Helper(); b.do(chromedp.ScrollIntoView(chromedp.CSS(selector))) }
 }
 
 // onSignedLink returns a step that visits the page of a signed link.

@@ -144,7 +144,7 @@ func (s *stubService) Theme(context.Context, string) (theme.Theme, error) {
 	return theme.Theme{}, client.ErrUnsupported
 }
 
-func (s *stubService) RequestPayment(context.Context, string, api.AskRequest) error {
+func (s *stubService) RequestPayment(context.Context, string, api.NewPaymentRequest) error {
 	return client.ErrUnsupported
 }
 

@@ -52,8 +52,8 @@ func (s *server) createPullPayment(c echo.Context, k merchant.Key) error {
 	return s.showRefund(c, inv, refund, amount)
 }
 
-// payoutAsset returns the code of the first asset in which an invoice received money and which is among the payment
-// methods. Without payment methods it returns the first asset in which the invoice received money.
+// payoutAsset returns the code of the first asset in which an invoice received money and which can be refunded by one of the
+// payment methods. Without payment methods it returns the first asset in which the invoice received money.
 func (s *server) payoutAsset(inv *invoice.Invoice, methods []scalar) (code string, err error) {
 	balances := s.Invoices.Evaluation(inv).Balances()
 	if len(balances) == 0 {
@@ -68,11 +68,11 @@ func (s *server) payoutAsset(inv *invoice.Invoice, methods []scalar) (code strin
 			codes = append(codes, code)
 		}
 	}
-	i := slices.IndexFunc(balances, func(b invoice.Balance) bool { return slices.Contains(codes, b.Asset) })
-	if i < 0 {
+	asset, received := refundedBy(balances, codes)
+	if !received {
 		return "", explainRefund(invoice.ErrRefundAsset, "payoutMethods")
 	}
-	return balances[i].Asset, nil
+	return asset, nil
 }
 
 // maxNameLength is the length in bytes to which the plug-in for WooCommerce truncates the name.

@@ -3,11 +3,13 @@ package greenfield
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"chequer/internal/chain"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
@@ -117,18 +119,39 @@ func (s *server) refundAsset(inv *invoice.Invoice, r refundRequest) (code string
 	if id == "" {
 		id = string(r.Method)
 	}
+	balances := s.Invoices.Evaluation(inv).Balances()
 	if id != "" {
 		code, known := s.codeOf(inv.Mode, id)
 		if !known {
 			return "", &fieldFault{Path: "payoutMethodId", Message: "The payment method is unknown"}
 		}
-		return code, nil
+		if asset, received := refundedBy(balances, []string{code}); received {
+			return asset, nil
+		}
+		return code, nil // the domain names the fault
 	}
-	balances := s.Invoices.Evaluation(inv).Balances()
 	if len(balances) == 0 {
 		return "", explainRefund(invoice.ErrNothingReceived, "refundVariant")
 	}
 	return balances[0].Asset, nil
+}
+
+// codeBitcoin is the code of Bitcoin.
+const codeBitcoin = "BTC"
+
+// refundedBy returns the asset of the first balance that can be refunded by one of the payment methods with the codes.
+// Bitcoin that arrived over Lightning can be sent to a Bitcoin address.
+func refundedBy(balances []invoice.Balance, codes []string) (asset string, ok bool) {
+	isReceived := func(b invoice.Balance) bool { return slices.Contains(codes, b.Asset) }
+	isSendable := func(b invoice.Balance) bool {
+		return b.Asset == chain.CodeLightning && slices.Contains(codes, codeBitcoin)
+	}
+	for _, fits := range []func(invoice.Balance) bool{isReceived, isSendable} {
+		if i := slices.IndexFunc(balances, fits); i >= 0 {
+			return balances[i].Asset, true
+		}
+	}
+	return "", false
 }
 
 // refundFaults are the faults of requests for a refund.

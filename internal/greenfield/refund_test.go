@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"chequer/internal/chain"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 )
@@ -62,4 +63,44 @@ func TestRefund_refuses_invalid_requests(t *testing.T) {
 	if a := f.send("POST", "/invoices/"+paid+"/refund", token, `{"refundVariant":"RateThen"}`); a.status != http.StatusForbidden {
 		t.Errorf("without the scope: answer %d: %s", a.status, a.body)
 	}
+}
+
+// Money that arrived over Lightning can be sent to a Bitcoin address, so the method of Bitcoin selects it as well.
+func TestRefund_of_a_Lightning_payment(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		paid := func(orderID string) string {
+			t.Helper()
+			id := f.create(`{"amount":"12.50","currency":"EUR","metadata":{"orderId":"` + orderID + `"},"checkout":{"paymentMethods":["BTC-LN"]}}`).ID
+			inv, err := f.invoices.Invoice(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, _ := f.invoices.Evaluation(inv).Request(inv.Methods[0], f.clock.Now())
+			if _, err := f.simnet.Pay(t.Context(), inv.Methods[0].Asset, r.Script, r.Amount); err != nil {
+				t.Fatal(err)
+			}
+			f.watch()
+			return id
+		}
+		for i, method := range []string{`"BTC-LN"`, `"BTC_LightningNetwork"`, `"BTC-CHAIN"`, `null`} {
+			id := paid(string(rune('a' + i)))
+			got := call[refunded](f, "POST", f.store("/invoices/"+id+"/refund"), `{"refundVariant":"RateThen","payoutMethodId":`+method+`}`)
+			if got.Currency != "BTC" || got.ViewLink != "https://pay.example/shop/i/"+id {
+				t.Errorf("%s: got %+v", method, got)
+			}
+			inv, err := f.invoices.SetRefundAddress(t.Context(), id, "shopper", chain.CodeLightning, "shopper@example.com")
+			if err != nil || len(inv.Refunds) != 1 || inv.Refunds[0].State != invoice.RefundReady || inv.Refunds[0].Asset != chain.CodeLightning {
+				t.Errorf("%s: after the address: %+v, %v", method, inv, err)
+			}
+		}
+		id := paid("1042")
+		got := call[refunded](f, "POST", f.store("/pull-payments"), pullPayment("Refund of order 1042; broken", "6.25"))
+		if inv, err := f.invoices.Invoice(t.Context(), id); err != nil || len(inv.Refunds) != 1 || inv.Refunds[0].ID != got.ID || inv.Refunds[0].Asset != chain.CodeLightning {
+			t.Errorf("by a pull payment: %+v, %v, %+v", got, err, inv.Refunds)
+		}
+		a := f.send("POST", f.store("/invoices/"+id+"/refund"), f.token, `{"refundVariant":"RateThen","payoutMethodId":"LTC-CHAIN"}`)
+		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "nothing by this payment method") {
+			t.Errorf("by Litecoin: answer %d: %s", a.status, a.body)
+		}
+	})
 }

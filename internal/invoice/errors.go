@@ -68,6 +68,10 @@ var (
 	ErrTransaction = errors.New("no transaction of this network has such an identifier")
 	// ErrOwnTransaction means that a transaction pays the invoice, so that it is no refund.
 	ErrOwnTransaction = errors.New("the transaction is a payment of the invoice")
+	// ErrPaymentHash means that a text is neither the payment hash of a Lightning payment nor its preimage.
+	ErrPaymentHash = errors.New("neither the payment hash nor the preimage of the refund")
+	// ErrRequestAmount means that the payment request to which a refund is paid asks for another amount.
+	ErrRequestAmount = errors.New("the payment request of the refund asks for another amount")
 	// ErrUsedTransaction means that a transaction is stated for another refund to the same address in the same asset.
 	ErrUsedTransaction = errors.New("the transaction belongs to another refund to the same address")
 	// ErrUnknownOrder means that the outcome of the last order at the exchange is not known yet.

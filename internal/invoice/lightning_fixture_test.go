@@ -126,6 +126,10 @@ func (c connections) Asset() chain.Asset {
 	return chain.Asset{}
 }
 
+func (c connections) ReadAddress(_, text string) (chain.Destination, error) {
+	return chain.ReadBitcoin("bcrt", text)
+}
+
 // coins is a network without its assets whose destinations are payment requests.
 type coins struct{ chain.Scanner }
 

@@ -99,8 +99,8 @@ func (s *Service) Scripts(mode Mode, address string) []Script {
 		}
 		for _, asset := range n.Assets() {
 			to, err := reader.ReadAddress(asset.Code, address)
-			if err != nil {
-				continue // not an address of this asset
+			if err != nil || to.Script == "" {
+				continue // not an address of this asset, or one that no transfer names
 			}
 			if script := (Script{n.ID(), to.Script}); !seen[script] {
 				seen[script] = true
@@ -109,7 +109,7 @@ func (s *Service) Scripts(mode Mode, address string) []Script {
 		}
 	}
 	if to, _, err := chain.ReadRequest(address); err == nil && mode == Live {
-		scripts = append(scripts, Script{Script: to.Script})
+		scripts = append(scripts, Script{Script: to.Script}) // of any connection
 	}
 	return scripts
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"chequer/internal/chain"
+	"chequer/internal/keys"
 )
 
 // Connections are the Lightning networks of live invoices, one for each connection of a merchant. They change while the
@@ -16,6 +17,8 @@ type Connections interface {
 	Networks() []chain.ID
 	// Asset returns the asset of all connections. Its network is not set.
 	Asset() chain.Asset
+	// AddressReader parses addresses of the asset of all connections, also of former ones.
+	chain.AddressReader
 }
 
 // noConnections is a Connections without networks.
@@ -24,6 +27,9 @@ type noConnections struct{}
 func (noConnections) Requester(chain.ID) (chain.Requester, bool) { return nil, false }
 func (noConnections) Networks() []chain.ID                       { return nil }
 func (noConnections) Asset() chain.Asset                         { return chain.Asset{} }
+func (noConnections) ReadAddress(string, string) (chain.Destination, error) {
+	return chain.Destination{}, keys.ErrKind
+}
 
 // networkAs returns the network with an ID, of invoices of any mode, that implements an interface.
 func networkAs[T any](s *Service, id chain.ID) (T, bool) {
@@ -34,9 +40,20 @@ func networkAs[T any](s *Service, id chain.ID) (T, bool) {
 			}
 		}
 	}
-	n, _ := s.connections.Requester(id)
-	found, ok := n.(T)
-	return found, ok
+	if n, ok := s.connections.Requester(id); ok {
+		found, ok := n.(T)
+		return found, ok
+	}
+	var none T
+	return none, false
+}
+
+// addressReader returns the parser of a network's addresses. It returns false if the network has none.
+func (s *Service) addressReader(network chain.ID) (chain.AddressReader, bool) {
+	if reader, ok := networkAs[chain.AddressReader](s, network); ok {
+		return reader, true
+	}
+	return s.connections, network.IsLightning() // also of a former connection
 }
 
 // networksFor returns the networks of a mode on which some wallets have destinations, among others.

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"time"
 
 	"chequer/internal/chain"
 	"chequer/internal/keys"
@@ -32,8 +33,9 @@ func (r RefundAddress) IsZero() bool { return r == RefundAddress{} }
 // SetRefundAddress stores the address for a refund in an asset that was received; by is as RefundAddress.By. The
 // shopper can set it once, and with it asks for a refund of the money in this asset that waits for a decision.
 // Refunds that wait for the address become ready. The errors are ErrNotFound, ErrNothingReceived, ErrRefundAsset, ErrRefundSet,
-// ErrPaymentAddress, ErrTokenContract, the errors of keys.ParseAddress, and keys.ErrPrivateKey if the text
-// contains a private key.
+// ErrPaymentAddress, ErrTokenContract, the errors of keys.ParseAddress, also for a payment request that has ended or asks
+// for another amount, and keys.ErrPrivateKey if the text contains a private key. The shopper can replace a payment request
+// that ended before the refund was sent, or that a refund cannot be paid to.
 func (s *Service) SetRefundAddress(ctx context.Context, id, by, asset, address string) (*Invoice, error) {
 	inv, err := s.storage.Invoice(ctx, id)
 	if err != nil {
@@ -46,10 +48,11 @@ func (s *Service) SetRefundAddress(ctx context.Context, id, by, asset, address s
 	ref, rates := s.newRefundID(), s.rates()
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
 		given := RefundAddress{Asset: asset, Address: to.Address, By: by}
-		if !inv.RefundAddress.IsZero() {
-			if inv.RefundAddress.isSame(given) {
-				return nil
-			}
+		former := inv.RefundAddress
+		if former.isSame(given) {
+			return nil
+		}
+		if !former.IsZero() && (former.Asset != asset || !inv.mayReplaceAddress(s.now())) {
 			return ErrRefundSet
 		}
 		inv.RefundAddress = given
@@ -57,12 +60,17 @@ func (s *Service) SetRefundAddress(ctx context.Context, id, by, asset, address s
 		waited := false
 		for i := range inv.Refunds {
 			r := &inv.Refunds[i]
-			if r.State != RefundAsked || r.Asset != asset {
+			if !r.Open() || r.Asset != asset || r.Address != "" && !(r.Address == former.Address && requestEnded(r.Address, s.now())) {
 				continue
 			}
+			if err := s.checkPayable(*r, to.Address); err != nil {
+				return err
+			}
 			waited = true
-			r.Address, r.Script, r.AddressBy, r.AnsweredAt = to.Address, to.Script, by, now
-			r.State, r.Prepared = RefundReady, Mark{r.Asked.By, now}
+			r.Address, r.Script, r.AddressBy = to.Address, to.Script, by
+			if !r.Requested() {
+				r.AnsweredAt, r.State, r.Prepared = now, RefundReady, Mark{r.Asked.By, now}
+			}
 		}
 		b, received := inv.Evaluation().Balance(asset)
 		if waited || !received || inv.undecided(b, inv.State).IsZero() {
@@ -73,8 +81,65 @@ func (s *Service) SetRefundAddress(ctx context.Context, id, by, asset, address s
 		r.Address, r.Script, r.AddressBy = to.Address, to.Script, by
 		r.setAmount(inv.undecided(b, inv.State))
 		inv.Refunds = append(inv.Refunds, r)
-		return nil
+		return s.checkPayable(r, to.Address)
 	})
+}
+
+// mayReplaceAddress reports whether a refund cannot be paid to the refund address: it is a payment request that ended at a time on
+// the real clock, and was not paid, or a refund waits for another address.
+func (inv *Invoice) mayReplaceAddress(now time.Time) bool {
+	given := inv.RefundAddress
+	isPaid := slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.State == RefundSent && r.Address == given.Address })
+	return requestEnded(given.Address, now) && !isPaid ||
+		slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.Pending() && r.Address == "" && r.Asset == given.Asset })
+}
+
+// requestEnded reports whether an address is a payment request that has ended at a time on the real clock.
+func requestEnded(address string, now time.Time) bool {
+	_, r, err := chain.ReadRequest(address)
+	return err == nil && !now.Before(r.Ends())
+}
+
+// RequestEnd returns the end of the payment request to which an open refund is paid, and whether it has ended. A refund to
+// another address has no end.
+func (s *Service) RequestEnd(r Refund) (end time.Time, ended bool) {
+	_, request, err := chain.ReadRequest(r.Address)
+	if err != nil || !r.Open() {
+		return time.Time{}, false
+	}
+	return request.Ends(), requestEnded(r.Address, s.now())
+}
+
+// RefundLink returns the payment link of a refund for the merchant's wallet, and false if the refund must not be paid now:
+// it is not ready, the refunds exceed what was received, because a payment was reverted, or its payment request has ended.
+func (s *Service) RefundLink(e *Evaluation, r Refund, label string) (chain.Link, bool) {
+	a, known := s.KnownAsset(r.Network, r.Asset)
+	b, _ := e.Balance(r.Asset)
+	if _, ended := s.RequestEnd(r); !known || ended || r.State != RefundReady || !b.Excess().IsZero() {
+		return chain.Link{}, false
+	}
+	return a.Link(r.Address, r.Amount, label), true
+}
+
+// checkPayable returns keys.ErrAddress with the reason if a refund cannot be paid to an address now: the address is a payment
+// request that has ended, or that asks for another amount, or one of Bitcoin, which cannot transfer the amount.
+func (s *Service) checkPayable(refund Refund, address string) error {
+	amount := refund.Amount
+	a, _ := s.KnownAsset(refund.Network, refund.Asset)
+	_, r, err := chain.ReadRequest(address)
+	switch {
+	case err != nil && a.Requested() && amount.Cmp(a.AddressDust(address)) < 0:
+		return fmt.Errorf("%w: Bitcoin cannot transfer %s %s: want a Lightning address or a payment request", keys.ErrAddress, amount, amount.Currency().Code)
+	case err != nil:
+		return nil // not a payment request
+	case requestEnded(address, s.now()):
+		return fmt.Errorf("%w: the payment request ended at %s", keys.ErrAddress, r.Ends().UTC().Format("15:04 MST on 2 January 2006"))
+	}
+	wanted, err := chain.Ask{Amount: amount}.MilliSatoshi()
+	if r.MilliSatoshi != 0 && (err != nil || r.MilliSatoshi != wanted) {
+		return fmt.Errorf("%w: the payment request asks for another amount than the %s %s of the refund", keys.ErrAddress, amount, amount.Currency().Code)
+	}
+	return nil
 }
 
 // parseRefundAddress parses and checks a refund address.
@@ -90,7 +155,7 @@ func (s *Service) parseRefundAddress(ctx context.Context, inv *Invoice, asset, t
 	case keys.LooksPrivate(text):
 		return none, keys.ErrPrivateKey
 	}
-	reader, ok := s.reader(inv.Mode, received[i].Network)
+	reader, ok := s.addressReader(received[i].Network)
 	a, known := s.KnownAsset(received[i].Network, asset)
 	if !ok || !known {
 		return none, ErrState
@@ -113,15 +178,27 @@ func (s *Service) parseRefundAddress(ctx context.Context, inv *Invoice, asset, t
 // count as its payment.
 func (s *Service) checkNoPaymentAddress(ctx context.Context, mode Mode, address string) error {
 	for _, script := range s.Scripts(mode, address) {
-		_, err := s.storage.InvoiceTo(ctx, script.Network, script.Script)
+		isOwn, err := s.hasScript(ctx, script)
 		switch {
-		case err == nil:
-			return ErrPaymentAddress
-		case !errors.Is(err, ErrNotFound):
+		case err != nil:
 			return fmt.Errorf("check refund address: %w", err)
+		case isOwn:
+			return ErrPaymentAddress
 		}
 	}
 	return nil
+}
+
+// hasScript reports whether a script is the destination of an invoice, on any network if the network is not set.
+func (s *Service) hasScript(ctx context.Context, script Script) (bool, error) {
+	if script.Network == "" {
+		return s.storage.HasScript(ctx, script.Script)
+	}
+	_, err := s.storage.InvoiceTo(ctx, script.Network, script.Script)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // lastPrecompiled is the last address of EVM networks that is reserved for contracts of the networks themselves.
@@ -146,16 +223,6 @@ func (s *Service) isContract(address string) bool {
 		}
 	}
 	return false
-}
-
-// reader returns the parser of a network's addresses. It returns false if the network has none.
-func (s *Service) reader(mode Mode, network chain.ID) (chain.AddressReader, bool) {
-	for _, n := range s.networks[mode] {
-		if reader, ok := n.(chain.AddressReader); ok && n.ID() == network {
-			return reader, true
-		}
-	}
-	return nil, false
 }
 
 // Received returns the first present transfer of each asset that is more than dust, in the order in

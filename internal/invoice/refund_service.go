@@ -2,6 +2,8 @@ package invoice
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,7 +32,8 @@ type RefundDraft struct {
 	Seen       int64 // as in Cancel
 }
 
-// CreateRefund prepares a refund. If the shopper asked for a refund in the asset, the request becomes this refund.
+// CreateRefund prepares a refund. If the shopper asked for a refund in the asset, the request becomes this refund. If the
+// shopper gave a payment request that has ended, or that asks for another amount, the refund waits for another address.
 // The errors are ErrNotFound, ErrStale, ErrNothingReceived, ErrRefundAsset, ErrNoSurplus, ErrOverRefund,
 // ErrRefundExists, ErrTooLittle, ErrNoRate, ErrState while the money counts for an invoice that is not paid yet,
 // and for the address those of SetRefundAddress.
@@ -77,6 +80,11 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 		case s.isTooLittle(b, r.Amount):
 			return ErrTooLittle
 		}
+		if err := s.checkPayable(r, to.Address); err != nil && d.Address != "" {
+			return err
+		} else if err != nil {
+			to = chain.Destination{} // the shopper gives another address
+		}
 		if isEnded(inv.State.Status) {
 			r.EndedQuote = inv.Quote().Number
 		}
@@ -87,7 +95,7 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 				r.AddressBy = inv.RefundAddress.By
 			}
 		}
-		inv.addRefund(&r)
+		s.addRefund(inv, &r)
 		made = r
 		return nil
 	})
@@ -126,20 +134,22 @@ func (inv *Invoice) repeatedRefund(r Refund, d RefundDraft, now time.Time) int {
 	})
 }
 
-// addRefund adds a refund. It takes the place of the shopper's request in the same asset, and its ID. A refund without
-// an address gets that of the request.
-func (inv *Invoice) addRefund(r *Refund) {
+// addRefund adds a refund to an invoice. It takes the place of the shopper's request in the same asset, and its
+// ID. A refund without an address gets that of the request, unless it is a payment request that cannot pay the refund.
+func (s *Service) addRefund(inv *Invoice, r *Refund) {
 	i := inv.requestIn(Balance{Network: r.Network, Asset: r.Asset})
 	if i < 0 {
 		inv.Refunds = append(inv.Refunds, *r)
 		return
 	}
 	request := inv.Refunds[i]
-	if r.State == RefundAsked {
+	if r.State == RefundAsked && s.checkPayable(*r, request.Address) == nil {
 		r.State, r.Prepared = RefundReady, r.Asked
 		r.Address, r.Script, r.AddressBy = request.Address, request.Script, request.AddressBy
 	}
-	r.ID, r.Asked = request.ID, request.Asked
+	if r.ID = request.ID; r.State == RefundReady { // otherwise it waits for another address, and is no request any more
+		r.Asked = request.Asked
+	}
 	inv.Refunds[i] = *r
 }
 
@@ -231,7 +241,8 @@ func (inv *Invoice) openSurplus(b Balance) money.Amount {
 func (e *Evaluation) OpenSurplus(b Balance) money.Amount { return e.inv.openSurplus(b) }
 
 // RenewRefund determines, at the current rate, a new amount of a refund whose amount in fiat was held for a
-// time. The errors are ErrNotFound, ErrNoRefund, ErrStale, ErrState, ErrNoRate, ErrOverRefund and ErrTooLittle.
+// time. The errors are ErrNotFound, ErrNoRefund, ErrStale, ErrState, ErrNoRate, ErrOverRefund, ErrTooLittle and
+// ErrRequestAmount.
 func (s *Service) RenewRefund(ctx context.Context, id, ref, by string, seen int64) (*Invoice, error) {
 	rates := s.rates()
 	return s.updateRefund(ctx, id, ref, seen, func(inv *Invoice, r *Refund, now time.Time) error {
@@ -249,21 +260,25 @@ func (s *Service) RenewRefund(ctx context.Context, id, ref, by string, seen int6
 		if s.isTooLittle(b, renewed.Amount) {
 			return ErrTooLittle
 		}
+		if s.checkPayable(renewed, r.Address) != nil {
+			return ErrRequestAmount
+		}
 		r.Amount, r.Rate, r.Source, r.HeldUntil = renewed.Amount, renewed.Rate, renewed.Source, renewed.HeldUntil
 		r.Prepared = Mark{by, now}
 		return nil
 	})
 }
 
-// SendRefund records the transaction with which the merchant paid a refund, or corrects it. The errors are
-// ErrNotFound, ErrNoRefund, ErrStale, ErrState, ErrTransaction, ErrOwnTransaction and ErrUsedTransaction.
+// SendRefund records the transaction with which the merchant paid a refund, or corrects it. The transaction of a Lightning
+// payment is its payment hash; for a payment request, its preimage counts too. The errors are ErrNotFound, ErrNoRefund,
+// ErrStale, ErrState, ErrTransaction, ErrPaymentHash, ErrOwnTransaction and ErrUsedTransaction.
 func (s *Service) SendRefund(ctx context.Context, id, ref, tx, by string, seen int64) (*Invoice, error) {
 	return s.updateRefund(ctx, id, ref, seen, func(inv *Invoice, r *Refund, now time.Time) error {
 		if r.State != RefundReady && r.State != RefundSent {
 			return ErrState
 		}
 		a, _ := s.KnownAsset(r.Network, r.Asset)
-		id, err := readTx(a, tx)
+		id, err := readTx(a, r.Address, tx)
 		switch {
 		case err != nil:
 			return err
@@ -280,18 +295,30 @@ func (s *Service) SendRefund(ctx context.Context, id, ref, tx, by string, seen i
 // hex64 matches the identifier of a transaction without a prefix.
 var hex64 = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// readTx returns the identifier of a transaction of an asset's network, as the network writes it. It returns
-// ErrTransaction if the text has another form.
-func readTx(a chain.Asset, text string) (string, error) {
+// readTx returns the identifier of a transaction of an asset to an address, as the network writes it. It returns
+// ErrTransaction or ErrPaymentHash if the text has another form, or is not of the payment request that the address is.
+func readTx(a chain.Asset, address, text string) (string, error) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	digits, prefixed := strings.CutPrefix(text, "0x")
+	fault := ErrTransaction
+	if a.SentOverLightning(address) {
+		fault = ErrPaymentHash
+	}
 	switch isEVM := a.Scheme == "ethereum"; {
 	case !hex64.MatchString(digits), prefixed && !isEVM:
-		return "", ErrTransaction
+		return "", fault
 	case isEVM:
 		return "0x" + digits, nil
 	}
-	return digits, nil
+	to, _, err := chain.ReadRequest(address)
+	if err != nil || to.Script == digits {
+		return digits, nil // no payment request names the payment hash
+	}
+	preimage, _ := hex.DecodeString(digits)
+	if hash := sha256.Sum256(preimage); hex.EncodeToString(hash[:]) == to.Script {
+		return to.Script, nil // the preimage is not stored
+	}
+	return "", ErrPaymentHash
 }
 
 // CancelRefund withdraws a refund that was not sent. The errors are ErrNotFound, ErrNoRefund, ErrStale and ErrState.

@@ -132,7 +132,7 @@ func setSatoshis(amount *money.Amount, text string) (string, error) {
 // checkLightning returns an error if no amount is within the bounds of payment requests.
 func (p PaymentSettings) checkLightning() error {
 	if p.Lightning.Least.Cmp(p.Lightning.Most) > 0 {
-		return &FieldError{Field: string(SettingLightningMost), Fault: "must be at least " + string(SettingLightningLeast)}
+		return &FieldError{Field: string(SettingLightningMost), Fault: fmt.Sprintf("must be at least %s, the smallest amount", p.Lightning.Least.Minor())}
 	}
 	return nil
 }

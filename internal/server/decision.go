@@ -31,7 +31,7 @@ func (s *server) requote(c echo.Context, k call) error {
 // requestPayment handles POST invoices/{id}/payment-request. It waits until the provider of the merchant's connection has made
 // the payment request, for 10 seconds at most.
 func (s *server) requestPayment(c echo.Context, k call) error {
-	r, err := request[api.AskRequest](c, k)
+	r, err := request[api.NewPaymentRequest](c, k)
 	if err != nil {
 		return err
 	}

@@ -64,6 +64,26 @@ func newLightningFixture(t *testing.T, now func() time.Time) (*fixture, *lightni
 	return f, l
 }
 
+// ReadAddress implements chain.AddressReader.
+func (l *lightning) ReadAddress(_, text string) (chain.Destination, error) {
+	return chain.ReadTestBitcoin(text)
+}
+
+// settle shows the first request as paid with an amount at noon, and returns its payment hash.
+func (l *lightning) settle(t *testing.T, amount string) (hash string) {
+	t.Helper()
+	hash = fmt.Sprintf("%064d", 1)
+	snapshot := chain.Snapshot{Started: noon, From: lightningTip.Cursor(), Tip: lightningTip, Transfers: []chain.Transfer{{
+		ID: hash, Tx: hash, Asset: "BTC-LN", Script: hash, FirstSeen: noon, Amount: money.MustParse(amount, money.BTC),
+		Block: &chain.Block{Height: 1, Hash: hash, Time: noon},
+	}}}
+	progress := invoice.Progress{Tip: lightningTip.Cursor(), Scanned: noon, Sequence: 1}
+	if err := l.fixture.invoices.Observe(t.Context(), invoice.Lease{Network: l.id, Epoch: 1, Sequence: 1}, snapshot, progress, l.fixture.storage.Owner); err != nil {
+		t.Fatal(err)
+	}
+	return hash
+}
+
 // methodOf returns a payment method of a resource, or the zero method.
 func methodOf(r api.Resource, code string) api.PaymentMethod {
 	for _, m := range r.PaymentMethods {
@@ -114,15 +134,7 @@ func TestLightning_a_payment_request_is_an_address(t *testing.T) {
 	if r.Proof == "" || !strings.Contains(r.Proof, "lnbcrt-request-1") {
 		t.Errorf("the statement has no request: %s", r.Proof)
 	}
-	hash := fmt.Sprintf("%064d", 1)
-	snapshot := chain.Snapshot{Started: noon, From: lightningTip.Cursor(), Tip: lightningTip, Transfers: []chain.Transfer{{
-		ID: hash, Tx: hash, Asset: "BTC-LN", Script: hash, FirstSeen: noon, Amount: money.MustParse(m.DueAmount, money.BTC),
-		Block: &chain.Block{Height: 1, Hash: hash, Time: noon},
-	}}}
-	progress := invoice.Progress{Tip: lightningTip.Cursor(), Scanned: noon, Sequence: 1}
-	if err := f.invoices.Observe(t.Context(), invoice.Lease{Network: l.id, Epoch: 1, Sequence: 1}, snapshot, progress, f.storage.Owner); err != nil {
-		t.Fatal(err)
-	}
+	hash := l.settle(t, m.DueAmount)
 	r = f.resource(t, id)
 	if r.Status != "paid" || r.PaidCurrency != "BTC-LN" || len(r.Payments) != 1 {
 		t.Fatalf("after the payment: %s by %s, %d payments", r.Status, r.PaidCurrency, len(r.Payments))

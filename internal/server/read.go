@@ -85,7 +85,7 @@ func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []cha
 }
 
 // tagOf returns the ETag of the invoice resource. It changes with the version, with the set of networks that are behind,
-// and when a payment request begins or ends to be valid.
+// when a payment request begins or ends to be valid, and when that of a refund ends.
 func (s *server) tagOf(inv *invoice.Invoice, behind []chain.ID) string {
 	tag := strconv.FormatInt(inv.Version, 10)
 	for _, network := range behind {
@@ -94,10 +94,13 @@ func (s *server) tagOf(inv *invoice.Invoice, behind []chain.ID) string {
 	if s.lacksRequest(inv) {
 		tag += "-open"
 	}
+	if slices.ContainsFunc(inv.Refunds, func(r invoice.Refund) bool { _, ended := s.Invoices.RequestEnd(r); return ended }) {
+		tag += "-ended"
+	}
 	return strconv.Quote(tag)
 }
 
-// lacksRequest reports whether a payment request can be asked for.
+// lacksRequest reports whether no payment request is valid and one can be made.
 func (s *server) lacksRequest(inv *invoice.Invoice) bool {
 	if !slices.ContainsFunc(inv.Methods, func(m invoice.Method) bool { return m.Asset.Requested() }) {
 		return false

@@ -24,6 +24,8 @@ var refundProblems = problems{
 	invoice.ErrTooLittle:       invalid("amount", "is less than the network can transfer"),
 	invoice.ErrNoRate:          errNoRate,
 	invoice.ErrTransaction:     invalid("tx", "is no transaction identifier of the network of the refund"),
+	invoice.ErrPaymentHash:     invalid("tx", "is neither the payment hash nor the preimage of the refund: want 64 hexadecimal digits"),
+	invoice.ErrRequestAmount:   &problem{status: http.StatusConflict, code: "wrong_state", message: "The payment request of the refund asks for another amount"},
 	invoice.ErrOwnTransaction:  invalid("tx", "is a payment of the invoice"),
 	invoice.ErrUsedTransaction: invalid("tx", "is the transaction of another refund to the same address in the same currency"),
 }

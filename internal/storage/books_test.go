@@ -169,6 +169,57 @@ func TestRemoveBooks(t *testing.T) {
 	})
 }
 
+// The payment requests of an invoice are removed with it, and its payment no longer counts as received by the connection.
+func TestRemoveBooks_of_a_Lightning_payment(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		newKeyedShop(t, s, "shop")
+		if err := s.CreateWallet(t.Context(), newConnection("wlt_1", noon)); err != nil {
+			t.Fatal(err)
+		}
+		const id = "removed-invoice"
+		asset := chain.LightningAsset(chain.LightningID("wlt_1"))
+		amount := money.FromCents(2100, money.BTC)
+		c := creation(id, "shop")
+		c.Build = func(invoice.NextIndex) (*invoice.Invoice, error) {
+			inv := newInvoice(id, "shop", 0, 0)
+			inv.Mode = invoice.Live
+			inv.Methods = append(inv.Methods, invoice.Method{Asset: asset, Watched: true})
+			inv.Quotes[0].Requests = []invoice.PaymentRequest{{
+				Asset: asset.Code, Destination: chain.Destination{Address: "lnbc1" + id, Script: "hash of " + id}, Amount: amount, MadeAt: noon, Until: noon,
+			}}
+			return inv, nil
+		}
+		create(t, s, c)
+		updateInvoice(t, s, id, func(inv *invoice.Invoice) {
+			inv.Transfers = []invoice.Transfer{{
+				ID: "hash of " + id, Network: asset.Network, Tx: "hash of " + id, Asset: asset.Code, Script: "hash of " + id, Amount: amount, Presence: invoice.Present,
+				FirstSeen: noon, Block: &chain.Block{Height: 1, Hash: "hash of " + id, Time: noon}, ConfirmedAt: noon, Confirmations: 1, Required: 1,
+			}}
+			r := newRefund("ref_"+id, invoice.RefundSent)
+			r.Network, r.Asset, r.Address, r.Script, r.Tx = asset.Network, asset.Code, "lnbc1refund"+id, "hash of the refund of "+id, "hash of the refund of "+id
+			inv.Refunds = []invoice.Refund{r}
+			finish(inv)
+		})
+		if received, err := s.Received(t.Context(), "shop"); err != nil || len(received.ByKey["wlt_1"]) != 1 {
+			t.Fatalf("received %+v, error %v, want one sum of the connection", received, err)
+		}
+		got, err := s.Invoice(t.Context(), id)
+		if err != nil || len(got.PaymentRequests()) != 1 || len(got.Transfers) != 1 || got.Refunds[0].Script != "hash of the refund of "+id {
+			t.Fatalf("stored %+v, error %v", got, err)
+		}
+		choose(t, s, merchant.SettingBooks, "10")
+		removeBooks(t, s, time.Date(2037, 1, 3, 0, 0, 0, 0, time.UTC))
+		if got := tablesWith(t, url, id); len(got) > 0 {
+			t.Errorf("the invoice is still in %q", got)
+		}
+		received, err := s.Received(t.Context(), "shop")
+		if err != nil || len(received.ByKey) != 0 {
+			t.Errorf("received %+v, error %v, want nothing", received, err)
+		}
+		checkSums(t, s)
+	})
+}
+
 // An invoice with activity at or after the cut stays, and so does an invoice that is not finished.
 func TestRemoveBooks_keeps_active_and_unfinished_invoices(t *testing.T) {
 	cut := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)

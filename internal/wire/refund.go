@@ -26,11 +26,10 @@ func Refunds(invoices *invoice.Service, inv *invoice.Invoice) []api.Refund {
 			refund.Rate = r.Rate.Price()
 		}
 		if a, known := invoices.KnownAsset(r.Network, r.Asset); known {
-			refund.Symbol, refund.NetworkName = a.Symbol, a.NetworkName
-			// If refunds exceed what was received, a payment was reverted: the refund must not be sent.
-			if b, _ := evaluation.Balance(r.Asset); r.State == invoice.RefundReady && b.Excess().IsZero() {
-				refund.PaymentURI = a.Link(r.Address, r.Amount, "Refund "+cmp.Or(inv.Terms.OrderID, inv.ID)).URI
-			}
+			refund.Symbol, refund.NetworkName = a.Symbol, a.AddressNetwork(r.Address)
+		}
+		if link, mayPay := invoices.RefundLink(evaluation, r, "Refund "+cmp.Or(inv.Terms.OrderID, inv.ID)); mayPay {
+			refund.PaymentURI = link.URI
 		}
 		list = append(list, refund)
 	}

@@ -98,6 +98,8 @@ func TestPaymentSettings_refuses_a_value(t *testing.T) {
 		{"short_amount", "-1", "Limit in euro must be an amount of euro"},
 		{"late_payments", "never", "Late payments must be one of decide, worth, accept."},
 		{"storefront", "maybe", "Storefront must be one of on, off."},
+		{"lightning_least", "0", "Smallest amount (satoshis) must be a whole number from 1 to 100000000."},
+		{"lightning_most", "99", "Largest amount (satoshis) must be at least 100, the smallest amount."},
 	} {
 		got := b.post(settingsPath, with(with(fields, "quote_minutes", "45"), tt.field, tt.value)...).want(http.StatusUnprocessableEntity, "Nothing was saved.")
 		if fault := got.fault(tt.field); !strings.Contains(fault, tt.fault) {

@@ -48,7 +48,7 @@ func method(r api.Resource, m api.PaymentMethod, s pageContext, isRest bool) vie
 		AmountLabel: s.Text("method.amount"), Amount: amount, AmountGroups: views.AmountGroups(s.Decimal(amount)), Unit: symbol(m),
 		AddressLabel: addressLabel(m, s, isRest), Address: m.Address, AddressParts: views.AddressGroups(m.Address),
 		ContractParts: views.AddressGroups(m.Contract), Request: walletRequest(m, s, amount), App: walletApp(r, m, s, amount),
-		CopyAddress: s.Text("copy.address"), CopiedAddress: s.Text("copied.address"), Ask: askForm(m, s),
+		CopyAddress: s.Text("copy.address"), CopiedAddress: s.Text("copied.address"), RequestForm: requestForm(m, s),
 	}
 	if isLightning(m) {
 		v.Icon = m.CryptoCurrency

@@ -248,3 +248,20 @@ func titleWithShop(words string, s pageContext) string {
 	}
 	return words + " – " + s.shop
 }
+
+// ChangesIn returns the time until the page of an invoice changes without a new version of the invoice: until the quote or a payment
+// request ends; 0 if it does not.
+func ChangesIn(snapshot client.Snapshot, now time.Time) time.Duration {
+	wait := time.Duration(max(snapshot.Resource.SecondsLeft, 0)) * time.Second
+	for _, m := range snapshot.Resource.PaymentMethods {
+		until, err := time.Parse(time.RFC3339, m.AddressUntil)
+		if err != nil {
+			continue
+		}
+		// AddressUntil has whole milliseconds. The clock of a service at another address may be behind.
+		if left := max(until.Sub(now)+time.Millisecond, time.Second); left < wait {
+			wait = left
+		}
+	}
+	return wait
+}

@@ -25,6 +25,10 @@ func TestReceipt_has_every_fact_of_the_page(t *testing.T) {
 		"by_several_payments": func(r *api.Resource) {
 			r.Payments = append(r.Payments, presenttest.Payment("confirmed"), presenttest.Payment("replaced"))
 		},
+		"over_Lightning": func(r *api.Resource) {
+			r.PaymentMethods = presenttest.Lightning(nil).PaymentMethods
+			r.PaidCurrency, r.Payments[0].CryptoCurrency, r.Payments[0].Confirmations, r.Payments[0].Required = "BTC-LN", "BTC-LN", 1, 1
+		},
 		"overpaid": func(r *api.Resource) { r.OverpaidAmount, r.Exceptions = "6.91", []string{api.ExceptionOverpaid} },
 		"accepted": func(r *api.Resource) {
 			r.PaidAmount, r.Exceptions = "48.5", []string{api.ExceptionUnderpaid}

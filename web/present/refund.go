@@ -14,7 +14,7 @@ import (
 const CodeNoAddress = "no_address"
 
 // showRefund adds notes about the refunds that the merchant decided. It adds the form for a refund address if the
-// shopper paid too much, too little or too late, or if the merchant prepared a refund without an address. If an address
+// shopper paid too much, too little or too late, or if a refund that the merchant prepared waits for an address. If an address
 // was given, also for a refund of an invoice that was paid exactly, showRefund adds that address instead of the form.
 func showRefund(p *views.Payment, r api.Resource, s pageContext) {
 	p.Notes = append(p.Notes, refundNotes(r, s)...)
@@ -22,7 +22,7 @@ func showRefund(p *views.Payment, r api.Resource, s pageContext) {
 	if len(options) == 0 || !mayNeedRefund(r) {
 		return
 	}
-	if r.RefundAddress != "" {
+	if r.RefundAddress != "" && !needsOtherAddress(r) {
 		p.Refund = views.Refund{
 			Saved: r.RefundAddress, SavedParts: views.AddressGroups(r.RefundAddress), Label: s.Text("refund.saved", "Unit", unit(r, s, r.RefundCurrency)),
 			Hint: s.Text("refund.saved.hint", "Shop", s.shop),
@@ -39,7 +39,18 @@ func showRefund(p *views.Payment, r api.Resource, s pageContext) {
 	}
 	if len(options) == 1 {
 		p.Refund.Label = refundLabel(r, s, options[0].Code)
+		if options[0].Code == api.MethodLightning {
+			p.Refund.Hint = s.Text("refund.hint.lightning", "Shop", s.shop)
+		}
 	}
+}
+
+// needsOtherAddress reports whether a refund waits for an address although the shopper gave one in its currency: a payment
+// request that has ended, or that asks for another amount.
+func needsOtherAddress(r api.Resource) bool {
+	return r.RefundAddress != "" && slices.ContainsFunc(r.Refunds, func(f api.Refund) bool {
+		return waitsForAddress(f) && f.CryptoCurrency == r.RefundCurrency
+	})
 }
 
 // refundNoteIDs are the keys of the sentences about refunds in a state.
@@ -133,15 +144,15 @@ func refundAmount(f api.Refund, r api.Resource, s pageContext) string {
 }
 
 // receivedCurrencies returns the currencies of the payments for which a refund address can be given, each once. There are none
-// after the personal data of the shopper were removed, unless a refund waits for an address.
+// after the personal data of the shopper were removed, unless a refund waits for an address. An address in place of another
+// one has the same currency.
 func receivedCurrencies(r api.Resource, s pageContext) []views.Currency {
 	if r.PersonalDataRemovedAt != "" && r.RefundAddress == "" && !slices.ContainsFunc(r.Refunds, waitsForAddress) {
 		return nil
 	}
 	var list []views.Currency
 	for _, t := range r.Payments {
-		// A payment request names no address for a refund: the shop refunds it by hand.
-		isRefundable := t.State != "dust" && isOnNetwork(t) && t.CryptoCurrency != api.MethodLightning
+		isRefundable := t.State != "dust" && isOnNetwork(t) && (!needsOtherAddress(r) || t.CryptoCurrency == r.RefundCurrency)
 		if isRefundable && !slices.ContainsFunc(list, func(c views.Currency) bool { return c.Code == t.CryptoCurrency }) {
 			list = append(list, views.Currency{Code: t.CryptoCurrency, Text: unit(r, s, t.CryptoCurrency)})
 		}

@@ -153,3 +153,49 @@ func TestRefund_decisions_are_stated(t *testing.T) {
 		t.Error("the page of an invoice that is paid exactly does not ask for the address of a refund")
 	}
 }
+
+// The address of a refund over Lightning may be a payment request, which ends: the page asks for another one if a refund waits
+// for it.
+func TestRefund_of_a_Lightning_payment(t *testing.T) {
+	t.Parallel()
+	const hint = "A Lightning address (name@example.com), or a payment request of your own wallet that has no amount and is valid for some days. You can give it once; after that only Atelier Nord can change it."
+	for _, tt := range []struct {
+		name    string
+		refunds []api.Refund
+		address string
+		label   string // of the field; empty if there is none
+	}{
+		{"late", nil, "", "Your Lightning address"},
+		{"a refund waits", []api.Refund{{State: "asked"}}, "", "Your Lightning address"},
+		{"saved", []api.Refund{{State: "asked", Address: presenttest.PaymentRequest}}, presenttest.PaymentRequest, ""},
+		{"a refund waits for another request", []api.Refund{{State: "asked"}}, presenttest.PaymentRequest, "Your Lightning address"},
+		{"sent", []api.Refund{{State: "sent", Address: presenttest.PaymentRequest}}, presenttest.PaymentRequest, ""},
+	} {
+		r := presenttest.Lightning(func(r *api.Resource) {
+			r.Status, r.Exceptions, r.PaidAmount, r.DueAmount = api.StatusExpired, []string{api.ExceptionLate}, "56.5", "0"
+			r.Payments = []api.Payment{presenttest.Payment("late")}
+			r.Payments[0].CryptoCurrency = api.MethodLightning
+			r.RefundAddress, r.Refunds = tt.address, tt.refunds
+			if tt.address != "" {
+				r.RefundCurrency = api.MethodLightning
+			}
+			for i := range r.Refunds {
+				r.Refunds[i].CryptoCurrency, r.Refunds[i].Amount = api.MethodLightning, "0.00065379"
+			}
+		})
+		doc := show(t, r)
+		if got := doc.Find("form#refund label[for=refund-address]").Text(); got != tt.label {
+			t.Errorf("%s: asks for %q, want %q", tt.name, got, tt.label)
+		}
+		if got := doc.Find("#refund-hint").Text(); tt.label != "" && got != hint {
+			t.Errorf("%s: the hint is %q", tt.name, got)
+		}
+		if got := doc.Find("#refund-address").AttrOr("maxlength", "1024"); got != "1024" {
+			t.Errorf("%s: the field takes %s characters, too few for a payment request", tt.name, got)
+		}
+		saved := strings.Join(strings.Fields(doc.Find("#refund.saved .addr").Text()), "")
+		if want := map[bool]string{true: tt.address}[tt.label == ""]; saved != want {
+			t.Errorf("%s: shows the address %q, want %q", tt.name, saved, want)
+		}
+	}
+}

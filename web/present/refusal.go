@@ -34,3 +34,9 @@ func (f Refusals) Text(r Reader, code string) string {
 	}
 	return r.Text(id)
 }
+
+// RequestRefusals are the reasons why no payment request was made.
+var RequestRefusals = Refusals{
+	api.CodeNoRequest: "request.none", api.CodeTooManyRequests: "request.many", api.CodeRequestRunning: "request.running",
+	api.CodeRequestAmount: "refused.requested", RefusedUnavailable: "request.none", RefusedOther: "refused.changed",
+}

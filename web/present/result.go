@@ -136,6 +136,18 @@ func showExpired(p *views.Payment, r api.Resource, s pageContext) {
 	p.Notes = []views.Note{sentAlready(r, s)}
 }
 
+// requote returns the form that asks for a new quote. The form is empty if no new quote is available, or
+// if the shop checks payments by hand.
+func requote(r api.Resource, s pageContext) views.RequoteForm {
+	if !r.MayRequote || isCheckedByHand(r) || len(r.Quotes) == 0 {
+		return views.RequoteForm{}
+	}
+	return views.RequoteForm{
+		Action: s.address(s.self + "/quote"), Text: s.Text("requote.button"), Method: s.method,
+		Quote: strconv.Itoa(r.Quotes[len(r.Quotes)-1].Number),
+	}
+}
+
 // requoteText returns the sentence that the order or the payment can still be paid with a new quote.
 func requoteText(r api.Resource, s pageContext) string {
 	if r.OrderID != "" {

@@ -37,8 +37,8 @@ func (f Frame) TerminalPayment(snapshot client.Snapshot, secret, method string) 
 	page.LanguageURL, page.FrameScript, page.AutoReturn, page.Back, page.Auto = "", "", false, views.Link{}, views.Link{}
 	page.Check.URL = terminalURL + "/" + snapshot.Resource.ForeignID + "?m="
 	for i := range page.Methods {
-		if ask := &page.Methods[i].Ask; ask.Action != "" {
-			ask.Action = f.WithLanguage(terminalURL + "/" + snapshot.Resource.ForeignID + "/request")
+		if form := &page.Methods[i].RequestForm; form.Action != "" {
+			form.Action = f.WithLanguage(terminalURL + "/" + snapshot.Resource.ForeignID + "/request")
 		}
 	}
 	page.Style, page.Script, page.Scripts = f.sheet("counter.css"), f.Path(static.Path("pay.js")), []string{f.Path(static.Path("pos.js"))}

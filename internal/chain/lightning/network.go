@@ -76,10 +76,9 @@ func (n *Network) NewDestination(chain.Request) (chain.Destination, error) {
 	return chain.Destination{}, errors.New("the destinations of Lightning are payment requests")
 }
 
-// ReadAddress implements chain.AddressReader for payment requests.
+// ReadAddress implements chain.AddressReader. See chain.ReadBitcoin.
 func (n *Network) ReadAddress(_, text string) (chain.Destination, error) {
-	d, _, err := chain.ReadRequest(text)
-	return d, err
+	return chain.ReadBitcoin(n.config.Currency, text)
 }
 
 // Ask implements chain.Requester.

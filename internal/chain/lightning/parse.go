@@ -8,11 +8,12 @@ import (
 	"encoding/pem"
 	"errors"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
+
+	"chequer/internal/chain"
 )
 
 const (
@@ -23,9 +24,6 @@ const (
 	// maxPassword is the maximum length of a password, in bytes.
 	maxPassword = 256
 )
-
-// addressPattern matches a Lightning address in lower case. See LUD-16.
-var addressPattern = regexp.MustCompile(`^([a-z0-9_.+-]{1,64})@((?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63})$`)
 
 // errUnknownForm means that a text has the form of no connection.
 var errUnknownForm = errors.New("not a connection: want a Lightning address (user@domain), nostr+walletconnect://…, " +
@@ -56,8 +54,8 @@ func ParseConnection(text string) (Connection, error) {
 	case strings.HasSuffix(lower, ".onion"):
 		return Connection{}, errors.New("a Lightning address of an onion service cannot be used")
 	}
-	if parts := addressPattern.FindStringSubmatch(lower); parts != nil {
-		return Connection{Kind: Address, User: parts[1], Domain: parts[2]}, nil
+	if user, domain, ok := chain.LightningAddress(lower); ok {
+		return Connection{Kind: Address, User: user, Domain: domain}, nil
 	}
 	return Connection{}, errUnknownForm
 }

@@ -125,7 +125,7 @@ func TestLightning_derives_no_destination(t *testing.T) {
 	// The first request is for mainnet, from the examples of BOLT 11.
 	for _, text := range []string{
 		"lnbc25m1pvjluezpp5qqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqypqdq5vdhkven9v5sxyetpdeessp5zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zygs9q5sqqqqqqqqqqqqqqqqsgq2a25dxl5hrntdtn6zvydt7d66hyzsyhqs4wdynavys42xgl6sgx9c4g7me86a27t07mdtfry458rtjr0v92cnmswpsjscgt2vcse3sgpz3uapa",
-		"tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "lnbcrt1", "",
+		"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "lnbcrt1", "",
 	} {
 		if d, err := n.ReadAddress("BTC-LN", text); err == nil {
 			t.Errorf("ReadAddress(%q) = %+v, want an error", text, d)

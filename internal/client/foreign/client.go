@@ -140,8 +140,8 @@ func (c *Client) Requote(ctx context.Context, id string, r api.RequoteRequest) e
 	return cleanError(c.service.Requote(ctx, id, r))
 }
 
-// RequestPayment asks for a payment request, as client.Client does.
-func (c *Client) RequestPayment(ctx context.Context, id string, r api.AskRequest) error {
+// RequestPayment makes a payment request, as client.Client does.
+func (c *Client) RequestPayment(ctx context.Context, id string, r api.NewPaymentRequest) error {
 	return cleanError(c.service.RequestPayment(ctx, id, r))
 }
 

@@ -142,6 +142,9 @@ func (v *page) refundForm(inv *invoice.Invoice, e *invoice.Evaluation, fault ref
 		if !e.MayRefund(b) {
 			continue
 		}
+		if a, _ := v.Invoices.KnownAsset(b.Network, b.Asset); a.Requested() {
+			f.Address.Hint = v.Text("desk.refund.address.lightning") + " " + f.Address.Hint
+		}
 		unit := v.unit(b.Network, b.Asset)
 		add := func(kind, text string, first bool) {
 			o := desk.Option{Value: kind + ":" + b.Asset, Text: text}
@@ -185,13 +188,18 @@ func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice
 		o.Warning = desk.Result{Shape: "warn", Text: v.Text("desk.refund.waits.text", "URL", v.BaseURL+"/invoice/"+inv.ID)}
 		return o, nil
 	}
-	a, known := v.Invoices.KnownAsset(r.Network, r.Asset)
-	o.To, o.Address, o.CopyAddress = v.Text("desk.refund.to", "Network", cmp.Or(a.NetworkName, string(r.Network)), "Actor", v.addressGiver(inv, r)), views.AddressGroups(r.Address), v.CopyButton("address-"+r.ID)
+	a, _ := v.Invoices.KnownAsset(r.Network, r.Asset)
+	network := cmp.Or(a.AddressNetwork(r.Address), string(r.Network))
+	o.To, o.Address, o.CopyAddress = v.Text("desk.refund.to", "Network", network, "Actor", v.addressGiver(inv, r)), views.AddressGroups(r.Address), v.CopyButton("address-"+r.ID)
 	o.Sent = desk.RefundTx{Action: address + sendRefund, Button: v.Text("desk.refund.send"), Field: v.txField(r, fault)}
 	b, _ := e.Balance(r.Asset)
+	end, ended := v.Invoices.RequestEnd(r)
 	switch {
 	case !b.Excess().IsZero():
 		o.Warning = desk.Result{Shape: "bad", Text: v.Text("desk.refund.excess", "Amount", v.assetAmount(r.Network, r.Asset, b.Excess()))}
+		return o, nil
+	case ended:
+		o.Warning = desk.Result{Shape: "warn", Text: v.Text("desk.refund.ended", "Time", v.Clock(end))}
 		return o, nil
 	case r.Stale(v.Now().Add(inv.Clock)):
 		o.Warning = desk.Result{Shape: "warn", Text: v.Text("desk.refund.stale", "Time", v.Clock(r.HeldUntil))}
@@ -199,15 +207,18 @@ func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice
 		return o, nil
 	}
 	o.Checks = v.refundChecks(inv, r)
-	if !known {
+	link, mayPay := v.Invoices.RefundLink(e, r, v.Text("desk.refund.label", "Name", v.InvoiceName(inv.Terms.OrderID, inv.ID)))
+	if !mayPay {
 		return o, nil
 	}
-	link := a.Link(r.Address, r.Amount, v.Text("desk.refund.label", "Name", v.InvoiceName(inv.Terms.OrderID, inv.ID)))
 	o.URI, o.CopyURI, o.Link = link.URI, v.CopyButton("link-"+r.ID), views.Link{Text: v.Text("desk.refund.wallet"), URL: link.URI}
 	code := link.Code
 	o.QRTitle = v.Text("desk.refund.qr")
-	if link.Address != "" { // some wallets would pay the token's contract, which is the first address of the link
-		code, o.QRHint = link.Address, v.Text("desk.refund.qr.bare", "Amount", v.assetAmount(r.Network, r.Asset, r.Amount), "Network", a.NetworkName)
+	switch amount := v.assetAmount(r.Network, r.Asset, r.Amount); {
+	case link.Address != "": // some wallets would pay the token's contract, which is the first address of the link
+		code, o.QRHint = link.Address, v.Text("desk.refund.qr.bare", "Amount", amount, "Network", a.NetworkName)
+	case !a.LinkHasAmount(r.Address):
+		o.QRHint = v.Text("desk.refund.qr.open", "Amount", amount)
 	}
 	var err error
 	o.QR, err = views.NewQR(code)
@@ -235,7 +246,11 @@ func (v *page) addressGiver(inv *invoice.Invoice, r invoice.Refund) string {
 
 // txField returns the field for the transaction of a refund.
 func (v *page) txField(r invoice.Refund, fault refundFault) desk.Field {
-	f := v.TextField("tx-"+r.ID, "desk.refund.tx", "desk.refund.tx.hint", "")
+	label, hint := "desk.refund.tx", "desk.refund.tx.hint"
+	if a, _ := v.Invoices.KnownAsset(r.Network, r.Asset); a.SentOverLightning(r.Address) {
+		label, hint = "desk.refund.hash", "desk.refund.hash.hint"
+	}
+	f := v.TextField("tx-"+r.ID, label, hint, "")
 	f.Code = true
 	if fault.ref == r.ID {
 		f.Value, f.Error = fault.typedTx, fault.tx
@@ -247,7 +262,7 @@ func (v *page) txField(r invoice.Refund, fault refundFault) desk.Field {
 func (v *page) refundChecks(inv *invoice.Invoice, r invoice.Refund) []desk.Result {
 	a, _ := v.Invoices.KnownAsset(r.Network, r.Asset)
 	checks := []desk.Result{
-		{Shape: "ok", Text: v.Text("desk.refund.check.address", "Network", a.NetworkName)},
+		{Shape: "ok", Text: v.Text("desk.refund.check.address", "Network", a.AddressNetwork(r.Address))},
 		{Shape: "ok", Text: v.Text("desk.refund.check.own")},
 		{Shape: "ok", Text: v.Text("desk.refund.check.sum")},
 	}
@@ -260,6 +275,9 @@ func (v *page) refundChecks(inv *invoice.Invoice, r invoice.Refund) []desk.Resul
 	checks = append(checks, desk.Result{Shape: "ok", Text: v.Text("desk.refund.check.first")})
 	if !r.HeldUntil.IsZero() {
 		checks = append(checks, desk.Result{Shape: "wait", Text: v.Text("desk.refund.held", "Time", v.Clock(r.HeldUntil))})
+	}
+	if end, _ := v.Invoices.RequestEnd(r); !end.IsZero() {
+		checks = append(checks, desk.Result{Shape: "wait", Text: v.Text("desk.refund.ends", "Time", v.Clock(end))})
 	}
 	return checks
 }

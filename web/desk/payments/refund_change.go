@@ -123,6 +123,8 @@ func (v *page) refuseRefund(err error, inv *invoice.Invoice, fault refundFault) 
 		fault.address = v.Text("desk.refund.problem.address", "Fault", err.Error())
 	case errors.Is(err, invoice.ErrTransaction):
 		fault.tx = v.Text("desk.refund.problem.tx")
+	case errors.Is(err, invoice.ErrPaymentHash):
+		fault.tx = v.Text("desk.refund.problem.hash")
 	case errors.Is(err, invoice.ErrOwnTransaction):
 		fault.tx = v.Text("desk.refund.problem.tx.own")
 	case errors.Is(err, invoice.ErrUsedTransaction):
@@ -179,6 +181,8 @@ func (v *page) changeRefund() error {
 		return v.showRefund(http.StatusConflict, inv, refundFault{problem: v.Text("desk.refund.problem.over")})
 	case errors.Is(err, invoice.ErrNoRate):
 		return v.showRefund(http.StatusUnprocessableEntity, inv, refundFault{problem: v.Text("desk.refund.problem.rate")})
+	case errors.Is(err, invoice.ErrRequestAmount):
+		return v.showRefund(http.StatusConflict, inv, refundFault{problem: v.Text("desk.refund.problem.request")})
 	case err != nil:
 		return v.refuseRefund(err, inv, fault)
 	}

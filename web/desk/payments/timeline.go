@@ -39,7 +39,11 @@ func (v *page) timeline(inv *invoice.Invoice, payments []invoice.Payment) []desk
 		state := v.paymentState(p.State)
 		add(p.FirstSeen, seenShape(p), v.Text("desk.step.seen"), v.Text("desk.step.seen.text", "Amount", v.coins(p.Transfer), "State", state.Text))
 		if p.State == invoice.PaymentConfirmed {
-			add(p.ConfirmedAt, "ok", v.Text("desk.step.block"), v.coins(p.Transfer))
+			text := "desk.step.block"
+			if m, known := inv.Method(p.Network, p.Asset); known && m.Asset.Requested() {
+				text = "desk.step.settled"
+			}
+			add(p.ConfirmedAt, "ok", v.Text(text), v.coins(p.Transfer))
 		}
 	}
 	add(inv.FirstPaidAt, "ok", v.Text("desk.step.paid"), "")

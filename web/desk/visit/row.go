@@ -24,7 +24,7 @@ func (v *Visit) PaymentRow(s invoice.Summary) desk.PaymentRow {
 }
 
 // AssetName returns the name of an asset, and its network if the name does not imply it: "Bitcoin", and
-// "EURC" on "Base".
+// "EURC" on "Base". The name of Lightning is that of its network.
 func (v *Visit) AssetName(mode invoice.Mode, code string) (name, network string) {
 	a, known := v.Invoices.AssetByCode(mode, code)
 	switch {
@@ -32,7 +32,7 @@ func (v *Visit) AssetName(mode invoice.Mode, code string) (name, network string)
 		return code, ""
 	case a.Contract != "":
 		return a.Symbol, a.NetworkName
-	case a.Symbol != a.Code:
+	case a.Symbol != a.Code && a.Name != a.NetworkName:
 		return a.Name, a.NetworkName
 	}
 	return a.Name, ""

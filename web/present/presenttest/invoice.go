@@ -55,7 +55,7 @@ func Lightning(change func(*api.Resource)) api.Resource {
 	return r
 }
 
-// Unrequested changes an invoice that Lightning returned: it has no payment request, and one can be asked for.
+// Unrequested changes an invoice that Lightning returned: it has no payment request, and one can be made.
 func Unrequested(r *api.Resource) {
 	r.PaymentMethods[0].UnifiedURI, r.PaymentMethods[0].UnifiedCode = "", ""
 	m := &r.PaymentMethods[2]

@@ -20,12 +20,12 @@ func TestRequestPayment_redirects_to_the_page(t *testing.T) {
 		text    string
 	}{
 		{"success", nil, 303, "/invoice/abc?m=BTC-LN", ""},
-		{"the wallet is away", &client.Error{Status: 503, Code: "no_payment_request"}, 303, "/invoice/abc?ask_refused=no_payment_request&m=BTC-LN", "Lightning does not answer now. Pay another way, or try again."},
-		{"the wallet refuses the amount", &client.Error{Status: 409, Code: "payment_request_amount"}, 303, "/invoice/abc?ask_refused=payment_request_amount&m=BTC-LN", "This amount cannot be paid over Lightning. Pay another way."},
-		{"too many", &client.Error{Status: 429, Code: "too_many_payment_requests"}, 303, "/invoice/abc?ask_refused=too_many_payment_requests&m=BTC-LN", "try again in an hour"},
-		{"one is being made", &client.Error{Status: 409, Code: "payment_request_running"}, 303, "/invoice/abc?ask_refused=payment_request_running&m=BTC-LN", "Look again in a few seconds"},
-		{"no database", &client.Error{Status: 503, Code: "unavailable"}, 303, "/invoice/abc?ask_refused=unavailable&m=BTC-LN", "Lightning does not answer now"},
-		{"wrong state", &client.Error{Status: 409, Code: "wrong_state"}, 303, "/invoice/abc?ask_refused=changed&m=BTC-LN", "does not fit any more"},
+		{"the wallet is away", &client.Error{Status: 503, Code: "no_payment_request"}, 303, "/invoice/abc?m=BTC-LN&request_refused=no_payment_request", "Lightning does not answer now. Pay another way, or try again."},
+		{"the wallet refuses the amount", &client.Error{Status: 409, Code: "payment_request_amount"}, 303, "/invoice/abc?m=BTC-LN&request_refused=payment_request_amount", "This amount cannot be paid over Lightning. Pay another way."},
+		{"too many", &client.Error{Status: 429, Code: "too_many_payment_requests"}, 303, "/invoice/abc?m=BTC-LN&request_refused=too_many_payment_requests", "try again in an hour"},
+		{"one is being made", &client.Error{Status: 409, Code: "payment_request_running"}, 303, "/invoice/abc?m=BTC-LN&request_refused=payment_request_running", "Look again in a few seconds"},
+		{"no database", &client.Error{Status: 503, Code: "unavailable"}, 303, "/invoice/abc?m=BTC-LN&request_refused=unavailable", "Lightning does not answer now"},
+		{"wrong state", &client.Error{Status: 409, Code: "wrong_state"}, 303, "/invoice/abc?m=BTC-LN&request_refused=changed", "does not fit any more"},
 		{"too many calls", &client.Error{Status: 429, Code: "too_many_requests"}, 429, "", ""},
 		{"a service without requests", client.ErrUnsupported, 404, "", ""},
 	} {
@@ -39,7 +39,7 @@ func TestRequestPayment_redirects_to_the_page(t *testing.T) {
 		if tt.text != "" && !strings.Contains(document(t, get(t, h, tt.to)).Find(`.note[role=alert]`).Text(), tt.text) {
 			t.Errorf("%s: the page does not say %q", tt.name, tt.text)
 		}
-		if len(s.asked) != 1 || s.asked[0] != (api.AskRequest{PaymentMethod: "BTC-LN"}) {
+		if len(s.asked) != 1 || s.asked[0] != (api.NewPaymentRequest{PaymentMethod: "BTC-LN"}) {
 			t.Errorf("%s: asked for %v", tt.name, s.asked)
 		}
 		s.set(presenttest.Lightning(nil)) // the request was made meanwhile

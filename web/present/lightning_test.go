@@ -98,8 +98,8 @@ func TestPayment_has_one_code_for_bitcoin_and_lightning(t *testing.T) {
 func TestTerminalPayment_opens_lightning_first(t *testing.T) {
 	t.Parallel()
 	page := frame(nil).TerminalPayment(client.Snapshot{Resource: presenttest.Lightning(presenttest.Unrequested)}, "secret", "")
-	if m := page.Methods[0]; m.Code != "BTC-LN" || !m.Chosen || m.Ask.Action != "/pos/secret/abc/request" {
-		t.Errorf("the first method is %s, chosen %v, its form posts to %q", m.Code, m.Chosen, m.Ask.Action)
+	if m := page.Methods[0]; m.Code != "BTC-LN" || !m.Chosen || m.RequestForm.Action != "/pos/secret/abc/request" {
+		t.Errorf("the first method is %s, chosen %v, its form posts to %q", m.Code, m.Chosen, m.RequestForm.Action)
 	}
 	page = frame(nil).TerminalPayment(client.Snapshot{Resource: presenttest.Lightning(nil)}, "secret", "BTC")
 	if m := page.Methods[1]; m.Code != "BTC" || !m.Chosen {
@@ -139,17 +139,5 @@ func TestPayment_paid_over_lightning_names_the_payment_hash(t *testing.T) {
 	}
 	if got := text(page.Find("#live")); strings.Contains(got, "onfirmation") {
 		t.Errorf("the page counts confirmations: %q", got)
-	}
-}
-
-func TestPayment_asks_for_no_refund_address_of_lightning(t *testing.T) {
-	t.Parallel()
-	over := func(code string) int {
-		r := presenttest.Overpaid()
-		r.PaymentMethods, r.Payments[0].CryptoCurrency = presenttest.Lightning(nil).PaymentMethods, code
-		return show(t, r).Find("#refund-address").Length()
-	}
-	if got, bitcoin := over("BTC-LN"), over("BTC"); got != 0 || bitcoin != 1 {
-		t.Errorf("forms for a refund address: %d for Lightning, %d for Bitcoin, want 0 and 1", got, bitcoin)
 	}
 }
