@@ -95,8 +95,8 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 		EvidenceName: r.evidence, Evidence: evidence, PluginMetadata: r.PluginMetadata,
 	}
 	s.prederive(priced)
-	var asked creationCalls
-	if r.asksAtOnce(priced) {
+	var requested creationCalls
+	if r.requestsAtOnce(priced) {
 		inv, replayed, err := s.storage.CheckCreation(ctx, creation)
 		switch {
 		case err != nil:
@@ -104,23 +104,23 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 		case replayed:
 			return inv, nil
 		}
-		asked = s.askForNew(id, r, priced, now)
-		if priced, err = asked.withoutRefused(priced, r.Terms.Price.Currency()); err != nil {
+		requested = s.requestForNew(id, r, priced, now)
+		if priced, err = requested.withoutRefused(priced, r.Terms.Price.Currency()); err != nil {
 			return nil, err
 		}
 	}
 	creation.Build = func(next NextIndex) (*Invoice, error) {
-		return s.build(id, now, r, priced, asked.made, progress, next)
+		return s.build(id, now, r, priced, requested.made, progress, next)
 	}
 	inv, replayed, err := s.storage.CreateInvoice(ctx, creation)
 	if err != nil || replayed {
-		asked.discard(err)
+		requested.discard(err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create invoice: %w", err)
 	}
 	if !replayed {
-		asked.attachLate(inv.ID)
+		requested.attachLate(inv.ID)
 		for i, m := range inv.Methods {
 			if !m.Asset.Requested() {
 				s.predictor.correct(priced[i].wallet.Counter, m.Index)

@@ -52,8 +52,8 @@ func TestRequest_is_made_by_one_call_at_a_time(t *testing.T) {
 			done <- err
 		}()
 		s.eventually("the first call runs", func() bool { return len(w.made()) == 1 })
-		if _, err := s.service.RequestPayment(t.Context(), inv.ID, chain.CodeLightning); !errors.Is(err, invoice.ErrAsking) {
-			t.Errorf("RequestPayment() = %v, want ErrAsking", err)
+		if _, err := s.service.RequestPayment(t.Context(), inv.ID, chain.CodeLightning); !errors.Is(err, invoice.ErrRequestRunning) {
+			t.Errorf("RequestPayment() = %v, want ErrRequestRunning", err)
 		}
 		close(block)
 		s.must(<-done)
@@ -161,8 +161,8 @@ func TestRequest_is_not_made_while_that_of_the_creation_is(t *testing.T) {
 		w.set(func() { w.block = block })
 		inv := s.createLive("8.00", "w1")
 		s.wantNone(inv)
-		if _, err := s.service.RequestPayment(t.Context(), inv.ID, chain.CodeLightning); !errors.Is(err, invoice.ErrAsking) {
-			t.Errorf("RequestPayment() = %v, want ErrAsking", err)
+		if _, err := s.service.RequestPayment(t.Context(), inv.ID, chain.CodeLightning); !errors.Is(err, invoice.ErrRequestRunning) {
+			t.Errorf("RequestPayment() = %v, want ErrRequestRunning", err)
 		}
 		close(block)
 		s.eventually("the late request appears", func() bool { _, ok := s.shown(s.reload(inv)); return ok })

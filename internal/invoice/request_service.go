@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	// ErrAsking means that a payment request is being made for the invoice.
-	ErrAsking = calllimit.ErrRunning
+	// ErrRequestRunning means that a payment request is being made for the invoice.
+	ErrRequestRunning = calllimit.ErrRunning
 	// ErrTooManyRequests means that no other payment request is made for the invoice, now or at all.
 	ErrTooManyRequests = calllimit.ErrTooMany
 	// ErrNoRequest means that the provider made no usable payment request.
@@ -24,8 +24,8 @@ var (
 const (
 	// requestWait is the time for which a creation or a requote waits for a payment request.
 	requestWait = 800 * time.Millisecond
-	// askTimeout is the time for which a provider may take to make a request.
-	askTimeout = 10 * time.Second
+	// requestTimeout is the time for which a provider may take to make a request.
+	requestTimeout = 10 * time.Second
 )
 
 // creationCalls are the calls to providers for a new invoice. The zero value has none.
@@ -48,20 +48,20 @@ type call struct {
 	err     error
 }
 
-// askForNew lets the providers of all methods that need it make a payment request for a new invoice, and waits for them
+// requestForNew lets the providers of all methods that need it make a payment request for a new invoice, and waits for them
 // for requestWait at most. A provider that failed just before is not called.
-func (s *Service) askForNew(id string, r CreateRequest, priced []pricedMethod, now time.Time) creationCalls {
-	asked := creationCalls{service: s, at: now, refused: map[chain.ID]*chain.LimitError{}}
+func (s *Service) requestForNew(id string, r CreateRequest, priced []pricedMethod, now time.Time) creationCalls {
+	requested := creationCalls{service: s, at: now, refused: map[chain.ID]*chain.LimitError{}}
 	for _, m := range priced {
 		if !m.asset.Requested() || !s.calls.Start(string(m.network.ID()), now) {
 			continue
 		}
 		c := &call{network: m.network.ID(), done: make(chan struct{})}
-		asked.all = append(asked.all, c)
-		ask := chain.Ask{Amount: m.price.Expected, Until: now.Add(r.ExpiresIn), Memo: r.Terms.memo()}
+		requested.all = append(requested.all, c)
+		terms := chain.Ask{Amount: m.price.Expected, Until: now.Add(r.ExpiresIn), Memo: r.Terms.memo()}
 		s.calls.Go(func(ctx context.Context) {
 			defer close(c.done)
-			c.request, c.err = s.ask(ctx, m.network.ID(), m.asset.Code, ask)
+			c.request, c.err = s.requestFrom(ctx, m.network.ID(), m.asset.Code, terms)
 			_, refused := errors.AsType[*chain.LimitError](c.err)
 			s.calls.End(string(c.network), s.now(), c.err != nil && !refused)
 			if c.err != nil {
@@ -69,29 +69,29 @@ func (s *Service) askForNew(id string, r CreateRequest, priced []pricedMethod, n
 			}
 		})
 	}
-	if len(asked.all) == 0 {
-		return asked
+	if len(requested.all) == 0 {
+		return requested
 	}
 	timeout := time.NewTimer(requestWait)
 	defer timeout.Stop()
-	for i, c := range asked.all {
+	for i, c := range requested.all {
 		select {
 		case <-c.done:
 			if limit, ok := errors.AsType[*chain.LimitError](c.err); ok {
-				asked.refused[c.network] = limit
+				requested.refused[c.network] = limit
 			} else if c.err == nil {
-				asked.made = append(asked.made, c.request)
+				requested.made = append(requested.made, c.request)
 			}
 		case <-timeout.C:
-			asked.late = asked.all[i:]
-			return asked
+			requested.late = requested.all[i:]
+			return requested
 		}
 	}
-	return asked
+	return requested
 }
 
-// asksAtOnce reports whether the creation of an invoice makes a payment request.
-func (r CreateRequest) asksAtOnce(priced []pricedMethod) bool {
+// requestsAtOnce reports whether the creation of an invoice makes a payment request.
+func (r CreateRequest) requestsAtOnce(priced []pricedMethod) bool {
 	return !r.Terms.Lightning.OnDemand && slices.ContainsFunc(priced, func(m pricedMethod) bool { return m.asset.Requested() })
 }
 
@@ -161,17 +161,17 @@ func isRefusal(err error) bool {
 	return err == nil || isUnpaid || errors.Is(err, ErrConflict) || errors.Is(err, ErrLinkUsed) || errors.Is(err, ErrNonceUsed)
 }
 
-// ask lets the provider of a network make a payment request. The errors are those of the provider, and an error if an
+// requestFrom lets the provider of a network make a payment request. The errors are those of the provider, and an error if an
 // invoice has the same request already.
-func (s *Service) ask(ctx context.Context, network chain.ID, asset string, ask chain.Ask) (PaymentRequest, error) {
+func (s *Service) requestFrom(ctx context.Context, network chain.ID, asset string, terms chain.Ask) (PaymentRequest, error) {
 	requester, ok := networkAs[chain.Requester](s, network)
 	if !ok {
 		return PaymentRequest{}, fmt.Errorf("%s has no connection now", network)
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	madeAt := s.now()
-	offer, err := requester.Ask(ctx, ask)
+	offer, err := requester.Ask(ctx, terms)
 	if err != nil {
 		return PaymentRequest{}, err
 	}
@@ -186,7 +186,7 @@ func (s *Service) ask(ctx context.Context, network chain.ID, asset string, ask c
 		return PaymentRequest{}, errRepeated
 	}
 	return PaymentRequest{
-		Asset: asset, Destination: offer.Destination, Amount: ask.Amount, MadeAt: madeAt, Until: offer.Until, Lookup: offer.Lookup,
+		Asset: asset, Destination: offer.Destination, Amount: terms.Amount, MadeAt: madeAt, Until: offer.Until, Lookup: offer.Lookup,
 	}, nil
 }
 
@@ -215,7 +215,7 @@ func (s *Service) attach(ctx context.Context, id string, quote int, r PaymentReq
 }
 
 // RequestPayment lets the provider of a method make a payment request for the amount that is due, if none is valid, and
-// returns the invoice with it. The errors are ErrNotFound, ErrState, ErrAsking, ErrTooManyRequests and ErrNoRequest, which
+// returns the invoice with it. The errors are ErrNotFound, ErrState, ErrRequestRunning, ErrTooManyRequests and ErrNoRequest, which
 // wraps a *chain.LimitError if the provider makes no request of the amount.
 func (s *Service) RequestPayment(ctx context.Context, id, asset string) (*Invoice, error) {
 	inv, err := s.storage.Invoice(ctx, id)
@@ -245,8 +245,8 @@ func (s *Service) RequestPayment(ctx context.Context, id, asset string) (*Invoic
 // the call.
 func (s *Service) makeRequest(ctx context.Context, inv *Invoice, m Method, amount money.Amount) (*Invoice, error) {
 	quote := inv.Quote()
-	ask := chain.Ask{Amount: amount, Until: quote.Until.Add(-inv.Clock), Memo: inv.Terms.memo()}
-	r, err := s.ask(ctx, m.Asset.Network, m.Asset.Code, ask)
+	terms := chain.Ask{Amount: amount, Until: quote.Until.Add(-inv.Clock), Memo: inv.Terms.memo()}
+	r, err := s.requestFrom(ctx, m.Asset.Network, m.Asset.Code, terms)
 	if err != nil {
 		s.log.Warn("no payment request", "invoice", inv.ID, "network", m.Asset.Network, "error", err)
 		return nil, fmt.Errorf("%w: %w", ErrNoRequest, err)
@@ -314,7 +314,7 @@ func (s *Service) cancel(network chain.ID, hash string) {
 		return
 	}
 	s.calls.Cancel(hash, s.now(), func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		err := requester.Cancel(ctx, hash)
 		if err != nil {

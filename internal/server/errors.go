@@ -72,7 +72,7 @@ var domainProblems = []struct {
 	{invoice.ErrNoMethod, invalid("payment_methods", "contains no payment method that is offered")},
 	{invoice.ErrTooLong, invalid("expires_in", "is longer than the time for which any payment method can hold its price")},
 	{invoice.ErrTooLarge, invalid("amount", "is larger than any of the payment methods offered allows")},
-	{invoice.ErrAsking, &problem{status: http.StatusConflict, code: api.CodeRequestRunning, message: "A payment request is being made for the invoice", retry: 2}},
+	{invoice.ErrRequestRunning, &problem{status: http.StatusConflict, code: api.CodeRequestRunning, message: "A payment request is being made for the invoice", retry: 2}},
 	{invoice.ErrTooManyRequests, &problem{status: http.StatusTooManyRequests, code: api.CodeTooManyRequests, message: "Too many payment requests were made for the invoice", retry: 600}},
 	{invoice.ErrNoRequest, &problem{status: http.StatusServiceUnavailable, code: api.CodeNoRequest, message: "Lightning does not answer now: no payment request was made", retry: 5}},
 	{invoice.ErrState, &problem{status: http.StatusConflict, code: "wrong_state", message: "The invoice does not allow this now"}},
