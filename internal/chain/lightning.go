@@ -2,6 +2,7 @@ package chain
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -104,7 +105,7 @@ func readBitcoin(currency string, network keys.Network, text string) (Destinatio
 		return Destination{}, keys.ErrPrivateKey
 	}
 	address, script, err := keys.ParseAddress(text, keys.BTC, network)
-	if err == keys.ErrAddress { // it has no other reason
+	if errors.Is(err, keys.ErrAddress) { // it has no other reason
 		err = fmt.Errorf("%w: want a Lightning address (name@example.com), a payment request (ln%s…) or a Bitcoin address", err, currency)
 	}
 	return Destination{Address: address, Script: script}, err
