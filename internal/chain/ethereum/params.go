@@ -185,13 +185,13 @@ var Gnosis = Params{
 	},
 }
 
-// Avalanche is the C-Chain of Avalanche. Every block there is final, so it does not need
-// tags.
+// Avalanche is the C-Chain of Avalanche.
 var Avalanche = Params{
 	ID:        "avalanche",
 	Keys:      keys.Main,
 	ChainID:   avalanche.chainID,
 	BlockTime: 2 * time.Second,
+	Tags:      true,
 	Assets: []chain.Asset{
 		avalanche.asset("EURC-AVALANCHE", "EURC", "Euro Coin", eurc, "0xC891EB4cbdEFf6e073e859e987815Ed1505c2ACD"), // circle page
 		avalanche.asset("USDC-AVALANCHE", "USDC", "USD Coin", usdc, "0xB97EF9Ef8734C71904D8002F8b6Bc66Dd9c48a6E"),  // circle kit
@@ -301,9 +301,11 @@ var (
 	// gnosis works like Ethereum, with a block every 5 seconds and 16 blocks in an epoch.
 	gnosis = network{id: "gnosis", name: "Gnosis Chain", chainID: 100, depth: depth(12, 32, 64), gas: "0.05"}
 
-	// avalanche never replaces an accepted block. More than one block is required to give
-	// time to endpoints that lag.
-	avalanche = network{id: "avalanche", name: "Avalanche C-Chain", chainID: 43114, depth: depth(2, 4, 12), gas: "0.01"}
+	// avalanche never replaces an accepted block. Since the Helicon upgrade, blocks are executed after they are accepted: "latest"
+	// is the block that the endpoint has executed last, and "safe" and "finalized" are the last block whose results the validators
+	// have agreed on in a later block, five seconds after its execution or more (ACP-194, "Named blocks"). A block takes two
+	// seconds or less, as the validators choose (ACP-226), so that 12 blocks are longer than that.
+	avalanche = network{id: "avalanche", name: "Avalanche C-Chain", chainID: 43114, depth: depth(12, 24, 60), gas: "0.01"}
 )
 
 // blockGrace allows for slow blocks: without a mempool, only the time of the block shows when

@@ -27,7 +27,7 @@ func TestNetworks_have_one_policy_for_all_assets(t *testing.T) {
 		"optimism":     {[3]int{30, 150, 900}, "0.0002"},
 		"polygon":      {[3]int{32, 128, 256}, "0.5"},
 		"gnosis":       {[3]int{12, 32, 64}, "0.05"},
-		"avalanche":    {[3]int{2, 4, 12}, "0.01"},
+		"avalanche":    {[3]int{12, 24, 60}, "0.01"},
 		"sepolia":      {[3]int{12, 32, 64}, "0.002"},
 		"base-sepolia": {[3]int{30, 150, 900}, "0.0002"},
 	}
