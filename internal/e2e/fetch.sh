@@ -138,13 +138,13 @@ axe() {
 	rm -rf "$source"
 }
 
-# lighthouse consists of many npm packages, each verified by its hash in package-lock.json.
-lighthouse() {
-	local here cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/lighthouse
-	here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/testdata/lighthouse
+# npm_packages installs the npm packages of a folder in testdata, each verified by its hash in package-lock.json.
+npm_packages() { # name, folder
+	local here cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/$2
+	here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/testdata/$2
 	cmp -s "$here/package-lock.json" "$cache/package-lock.json" && [ -f "$cache/complete" ] && return
 
-	echo "installing for the nightly tests: lighthouse"
+	echo "installing for the tests: $1"
 	(
 		set -e
 		rm -rf "$cache"
@@ -154,45 +154,7 @@ lighthouse() {
 		PUPPETEER_SKIP_DOWNLOAD=1 npm ci --silent --ignore-scripts --no-audit --no-fund
 		touch complete
 	) >/dev/null 2>&1
-	[ $? -eq 0 ] || echo "could not be installed, tests that need it are skipped: lighthouse (needs npm)"
-}
-
-# The client of BTCPay Server's API consists of several npm packages, each verified by its hash in package-lock.json.
-greenfield() {
-	local here cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/greenfield
-	here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/testdata/greenfield
-	cmp -s "$here/package-lock.json" "$cache/package-lock.json" && [ -f "$cache/complete" ] && return
-
-	echo "installing for the tests: btcpay-greenfield-node-client"
-	(
-		set -e
-		rm -rf "$cache"
-		mkdir -p "$cache"
-		cp "$here"/package*.json "$cache"
-		cd "$cache"
-		npm ci --silent --ignore-scripts --no-audit --no-fund
-		touch complete
-	) >/dev/null 2>&1
-	[ $? -eq 0 ] || echo "could not be installed, tests that need it are skipped: btcpay-greenfield-node-client (needs npm)"
-}
-
-# viem signs a sweep in the tests. It consists of several npm packages, each verified by its hash in package-lock.json.
-viem() {
-	local here cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/viem
-	here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/testdata/viem
-	cmp -s "$here/package-lock.json" "$cache/package-lock.json" && [ -f "$cache/complete" ] && return
-
-	echo "installing for the tests: viem"
-	(
-		set -e
-		rm -rf "$cache"
-		mkdir -p "$cache"
-		cp "$here"/package*.json "$cache"
-		cd "$cache"
-		npm ci --silent --ignore-scripts --no-audit --no-fund
-		touch complete
-	) >/dev/null 2>&1
-	[ $? -eq 0 ] || echo "could not be installed, tests that need it are skipped: viem (needs npm)"
+	[ $? -eq 0 ] || echo "could not be installed, tests that need it are skipped: $1 (needs npm)"
 }
 
 # geth is built as a module of its own, too: go-ethereum is under the LGPL and not a part of the program. A
@@ -249,11 +211,11 @@ packages "${1:-}"
 btcd
 anvil
 axe
-greenfield
-viem
+npm_packages btcpay-greenfield-node-client greenfield
+npm_packages viem viem
 if [ "${1:-}" = nightly ]; then
 	geth
-	lighthouse
+	npm_packages lighthouse lighthouse
 	lightning
 fi
 exit 0
