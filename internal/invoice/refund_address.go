@@ -33,8 +33,8 @@ func (r RefundAddress) IsZero() bool { return r == RefundAddress{} }
 // SetRefundAddress stores the address for a refund in an asset that was received; by is as RefundAddress.By. The
 // shopper can set it once, and with it asks for a refund of the money in this asset that waits for a decision.
 // Refunds that wait for the address become ready. The errors are ErrNotFound, ErrNothingReceived, ErrRefundAsset, ErrRefundSet,
-// ErrPaymentAddress, ErrTokenContract, the errors of keys.ParseAddress, also for a payment request that has ended or asks
-// for another amount, and keys.ErrPrivateKey if the text contains a private key. The shopper can replace a payment request
+// ErrPaymentAddress, ErrTokenContract, the errors of keys.ParseAddress, also for a payment request that has ended, asks
+// for another amount or pays another refund, and keys.ErrPrivateKey if the text contains a private key. The shopper can replace a payment request
 // that ended before the refund was sent, or that a refund cannot be paid to.
 func (s *Service) SetRefundAddress(ctx context.Context, id, by, asset, address string) (*Invoice, error) {
 	inv, err := s.storage.Invoice(ctx, id)
@@ -63,7 +63,7 @@ func (s *Service) SetRefundAddress(ctx context.Context, id, by, asset, address s
 			if !r.Open() || r.Asset != asset || r.Address != "" && !(r.Address == former.Address && requestEnded(r.Address, s.now())) {
 				continue
 			}
-			if err := s.checkPayable(*r, to.Address); err != nil {
+			if err := s.checkPayable(inv, *r, to.Address); err != nil {
 				return err
 			}
 			waited = true
@@ -81,7 +81,7 @@ func (s *Service) SetRefundAddress(ctx context.Context, id, by, asset, address s
 		r.Address, r.Script, r.AddressBy = to.Address, to.Script, by
 		r.setAmount(inv.undecided(b, inv.State))
 		inv.Refunds = append(inv.Refunds, r)
-		return s.checkPayable(r, to.Address)
+		return s.checkPayable(inv, r, to.Address)
 	})
 }
 
@@ -121,9 +121,10 @@ func (s *Service) RefundLink(e *Evaluation, r Refund, label string) (chain.Link,
 	return a.Link(r.Address, r.Amount, label), true
 }
 
-// checkPayable returns keys.ErrAddress with the reason if a refund cannot be paid to an address now: the address is a payment
-// request that has ended, or that asks for another amount, or one of Bitcoin, which cannot transfer the amount.
-func (s *Service) checkPayable(refund Refund, address string) error {
+// checkPayable returns keys.ErrAddress with the reason if a refund of an invoice cannot be paid to an address now: the address is a
+// payment request that has ended, that asks for another amount, or to which another refund is paid, or one of Bitcoin, which cannot
+// transfer the amount.
+func (s *Service) checkPayable(inv *Invoice, refund Refund, address string) error {
 	amount := refund.Amount
 	a, _ := s.KnownAsset(refund.Network, refund.Asset)
 	_, r, err := chain.ReadRequest(address)
@@ -134,6 +135,8 @@ func (s *Service) checkPayable(refund Refund, address string) error {
 		return nil // not a payment request
 	case requestEnded(address, s.now()):
 		return fmt.Errorf("%w: the payment request ended at %s", keys.ErrAddress, r.Ends().UTC().Format("15:04 MST on 2 January 2006"))
+	case slices.ContainsFunc(inv.Refunds, func(o Refund) bool { return o.Takes() && o.ID != refund.ID && o.Address == address }):
+		return fmt.Errorf("%w: another refund is paid to the payment request, which can be paid once only", keys.ErrAddress)
 	}
 	wanted, err := chain.Ask{Amount: amount}.MilliSatoshi()
 	if r.MilliSatoshi != 0 && (err != nil || r.MilliSatoshi != wanted) {

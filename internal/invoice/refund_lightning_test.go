@@ -253,6 +253,54 @@ func TestRefund_of_another_amount_than_the_request_waits_for_another(t *testing.
 	})
 }
 
+// A payment request can be paid once only, also one whose payer states the amount.
+func TestRefund_to_the_request_of_another_refund_waits_for_another(t *testing.T) {
+	onBothRefunding(t, func(t *testing.T, s *refundShop) {
+		inv := s.latePaid()
+		to := s.request(0, 48*time.Hour)
+		s.must(s.give(inv, to.Text))
+		prepare := func(satoshis int64, address string) (invoice.Refund, error) {
+			draft := invoice.RefundDraft{Kind: invoice.RefundPart, Asset: chain.CodeLightning, Amount: sats(satoshis), Address: address, By: "Tove"}
+			_, made, err := s.service.CreateRefund(t.Context(), inv.ID, draft)
+			return made, err
+		}
+		first, err := prepare(20_000, "")
+		s.must(err)
+		if first.State != invoice.RefundReady || first.Address != to.Text {
+			t.Fatalf("the first refund: %+v", first)
+		}
+		if _, err := prepare(10_000, to.Text); !errors.Is(err, keys.ErrAddress) || !strings.Contains(err.Error(), "another refund") {
+			t.Errorf("the request typed for a second refund: %v", err)
+		}
+		s.must(s.send(inv, to.Hash))
+		second, err := prepare(10_000, "")
+		s.must(err)
+		if second.State != invoice.RefundAsked || second.Address != "" {
+			t.Errorf("the second refund: %+v, want one that waits for an address", second)
+		}
+		next := s.request(0, 48*time.Hour)
+		s.must(s.give(inv, next.Text))
+		all := s.reload(inv).Refunds
+		if len(all) != 2 || all[0].Address != to.Text || all[1].State != invoice.RefundReady || all[1].Address != next.Text {
+			t.Errorf("after the second request: %+v", all)
+		}
+	})
+}
+
+func TestRefund_in_fiat_to_a_request_can_be_renewed_at_the_same_rate(t *testing.T) {
+	onBothRefunding(t, func(t *testing.T, s *refundShop) {
+		inv := s.latePaid()
+		draft := invoice.RefundDraft{
+			Kind: invoice.RefundPart, Asset: chain.CodeLightning, Fiat: money.MustParse("20", money.EUR), By: "Tove", Address: s.request(0, 48*time.Hour).Text,
+		}
+		_, made, err := s.service.CreateRefund(t.Context(), inv.ID, draft)
+		s.must(err)
+		if _, err := s.service.RenewRefund(t.Context(), inv.ID, made.ID, "Tove", 0); err != nil {
+			t.Errorf("renewed: %v", err)
+		}
+	})
+}
+
 func TestRefund_in_fiat_to_a_request_cannot_change_its_amount(t *testing.T) {
 	onBothRefunding(t, func(t *testing.T, s *refundShop) {
 		inv := s.latePaid()

@@ -33,7 +33,8 @@ type RefundDraft struct {
 }
 
 // CreateRefund prepares a refund. If the shopper asked for a refund in the asset, the request becomes this refund. If the
-// shopper gave a payment request that has ended, or that asks for another amount, the refund waits for another address.
+// shopper gave a payment request that has ended, that asks for another amount, or that pays another refund, the refund waits for
+// another address.
 // The errors are ErrNotFound, ErrStale, ErrNothingReceived, ErrRefundAsset, ErrNoSurplus, ErrOverRefund,
 // ErrRefundExists, ErrTooLittle, ErrNoRate, ErrState while the money counts for an invoice that is not paid yet,
 // and for the address those of SetRefundAddress.
@@ -80,7 +81,7 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 		case s.isTooLittle(b, r.Amount):
 			return ErrTooLittle
 		}
-		if err := s.checkPayable(r, to.Address); err != nil && d.Address != "" {
+		if err := s.checkPayable(inv, r, to.Address); err != nil && d.Address != "" {
 			return err
 		} else if err != nil {
 			to = chain.Destination{} // the shopper gives another address
@@ -143,7 +144,7 @@ func (s *Service) addRefund(inv *Invoice, r *Refund) {
 		return
 	}
 	request := inv.Refunds[i]
-	if r.State == RefundAsked && s.checkPayable(*r, request.Address) == nil {
+	if r.State == RefundAsked && s.checkPayable(inv, *r, request.Address) == nil {
 		r.State, r.Prepared = RefundReady, r.Asked
 		r.Address, r.Script, r.AddressBy = request.Address, request.Script, request.AddressBy
 	}
@@ -251,6 +252,7 @@ func (s *Service) RenewRefund(ctx context.Context, id, ref, by string, seen int6
 			return ErrState
 		}
 		renewed := s.newRefund(inv, b, rates)
+		renewed.ID = r.ID
 		if err := renewed.setFiat(r.Value, now); err != nil {
 			return err
 		}
@@ -260,7 +262,7 @@ func (s *Service) RenewRefund(ctx context.Context, id, ref, by string, seen int6
 		if s.isTooLittle(b, renewed.Amount) {
 			return ErrTooLittle
 		}
-		if s.checkPayable(renewed, r.Address) != nil {
+		if s.checkPayable(inv, renewed, r.Address) != nil {
 			return ErrRequestAmount
 		}
 		r.Amount, r.Rate, r.Source, r.HeldUntil = renewed.Amount, renewed.Rate, renewed.Source, renewed.HeldUntil

@@ -63,6 +63,7 @@ func ParseConnection(text string) (Connection, error) {
 // parseFields reads fields that are separated by semicolons: "type=phoenixd;server=URL;password=…".
 func parseFields(text string) (Connection, error) {
 	fields := map[string]string{}
+	rest := text // from the current field
 	for field := range strings.SplitSeq(text, ";") {
 		name, value, ok := strings.Cut(strings.TrimSpace(field), "=")
 		if name = strings.ToLower(name); name == "type" && fields["type"] != "" || !ok && name != "" {
@@ -70,9 +71,10 @@ func parseFields(text string) (Connection, error) {
 		}
 		fields[name] = strings.TrimSpace(value)
 		if name == "key" && strings.EqualFold(fields["type"], string(NWC)) {
-			_, key, _ := strings.Cut(text[strings.Index(strings.ToLower(text), "key="):], "=") // may contain semicolons
+			_, key, _ := strings.Cut(rest, "=") // may contain semicolons
 			return parseNWC(strings.TrimSpace(key))
 		}
+		_, rest, _ = strings.Cut(rest, ";")
 	}
 	switch Kind(strings.ToLower(fields["type"])) {
 	case NWC:

@@ -55,6 +55,7 @@ func TestParseConnection_reads_what_providers_show(t *testing.T) {
 		"NWC in upper case":               {"NOSTR+WALLETCONNECT://" + strings.ToUpper(wallet) + "?" + relay + "&secret=" + strings.ToUpper(secret), oneRelay, "NWC, relay.example"},
 		"NWC with two relays":             {"nostr+walletconnect://" + wallet + "?" + relay + "&relay=wss://b.example&secret=" + secret, twoRelays, "NWC, relay.example, b.example"},
 		"NWC as a field":                  {"type=nwc;key=nostr+walletconnect://" + wallet + "?" + relay + "&secret=" + secret, oneRelay, "NWC, relay.example"},
+		"NWC after a field of that name":  {"type=nwc;monkey=1;key=nostr+walletconnect://" + wallet + "?" + relay + "&secret=" + secret, oneRelay, "NWC, relay.example"},
 		"a Lightning address":             {"Anna.b_c-d+e@Shop.Pay.Example", address, "anna.b_c-d+e@shop.pay.example"},
 		"a link to an address":            {"lightning:anna.b_c-d+e@shop.pay.example", address, "anna.b_c-d+e@shop.pay.example"},
 		"lndconnect":                      {"lndconnect://node.example:8080?cert=" + base64.RawURLEncoding.EncodeToString(der) + "&macaroon=" + base64.RawURLEncoding.EncodeToString([]byte{2, 1, 255}), node, "lnd, node.example:8080"},
@@ -110,8 +111,9 @@ func TestParseConnection_names_what_is_wrong(t *testing.T) {
 		"nostr+walletconnect://" + wallet + "?secret=" + secret:                                "want 1 to 5 relays",
 		"nostr+walletconnect://npub1abc?secret=" + secret:                                      "public key is not valid",
 		"nostr+walletconnect://" + strings.Repeat("f", 64) + "?relay=wss://a&secret=" + secret: "public key is not valid",
-		"type=nwc":                                                                   "the field key is missing",
-		"type=nwc;key=" + secret:                                                     "the key is not of the form nostr+walletconnect",
+		"type=nwc":               "the field key is missing",
+		"type=nwc;key=" + secret: "the key is not of the form nostr+walletconnect",
+		"type=nwc;" + strings.Repeat("Ⱥ", 40) + "=1;key=":                            "the key is not of the form nostr+walletconnect", // longer in lower case
 		"type=clightning;server=unix://x":                                            "the type of the connection is not",
 		"type=phoenixd;" + secret:                                                    "not of the form name=value",
 		"type=phoenixd;server=http://a":                                              "the password is missing",
@@ -169,6 +171,7 @@ func FuzzParseConnection(f *testing.F) {
 	f.Add("type=lnd-rest;server=https://a;macaroon=0201;certthumbprint=" + secret)
 	f.Add("lndconnect://node.example:8080?macaroon=AgH_")
 	f.Add("type=phoenixd;server=http://127.0.0.1:9740;password=x")
+	f.Add("type=nwc;monkey=ȺȺ;key=nostr+walletconnect://" + wallet + "?relay=wss://relay.example&secret=" + secret)
 	f.Add("anna@pay.example")
 	f.Fuzz(func(t *testing.T, text string) {
 		want, err := lightning.ParseConnection(text)
