@@ -57,12 +57,19 @@ type Call struct {
 }
 
 // Aggregate3 returns the data of a call of Multicall3.aggregate3 with several calls, each of which may fail.
-func Aggregate3(calls []Call) []byte {
+func Aggregate3(calls []Call) []byte { return aggregate3(calls, 1) }
+
+// Aggregate3Strict returns the data of a call of Multicall3.aggregate3 that fails if one of the calls fails. An estimate of its
+// gas includes all calls, because a call that runs out of gas fails the whole.
+func Aggregate3Strict(calls []Call) []byte { return aggregate3(calls, 0) }
+
+// aggregate3 returns the data of a call of Multicall3.aggregate3. Each call may fail if mayFail is 1.
+func aggregate3(calls []Call, mayFail uint64) []byte {
 	data := encodeCall("aggregate3((address,bool,bytes)[])", NumberWord(32), NumberWord(uint64(len(calls))))
 	var heads, tails []byte
 	for _, c := range calls {
 		heads = appendWords(heads, NumberWord(uint64(32*len(calls)+len(tails))))
-		tails = appendWords(tails, AddressWord(c.To), NumberWord(1), NumberWord(96), NumberWord(uint64(len(c.Data))))
+		tails = appendWords(tails, AddressWord(c.To), NumberWord(mayFail), NumberWord(96), NumberWord(uint64(len(c.Data))))
 		tails = append(tails, c.Data...)
 		tails = append(tails, make([]byte, (32-len(c.Data)%32)%32)...)
 	}

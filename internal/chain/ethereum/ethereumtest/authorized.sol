@@ -1,29 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.20;
 
-// Authorized is a token with the authorizations of EIP-3009, in the form with v, r and s. Every account
-// has as much as mint gave it.
+// Authorized is a token with the authorizations of EIP-3009, in the form with v, r and s, and with the list of blocked
+// accounts of FiatTokenV2_2. Every account has as much as mint gave it. The code reads nothing that a constructor wrote,
+// so it can be copied to another address.
 contract Authorized {
-    bytes32 public immutable DOMAIN_SEPARATOR;
-    uint8 public decimals = 6;
+    uint8 public constant decimals = 6;
+    bool public isDollar;
     mapping(address => uint256) public balanceOf;
-    mapping(address => bool) public blocked;
+    mapping(address => bool) public isBlacklisted;
     mapping(address => mapping(bytes32 => bool)) public authorizationState;
 
     event Transfer(address indexed from, address indexed to, uint256 value);
     event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce);
 
-    // The name is EURC, and the version is 2.
-    constructor() {
-        DOMAIN_SEPARATOR = keccak256(
+    function name() public view returns (string memory) {
+        return isDollar ? "USD Coin" : "EURC";
+    }
+
+    // The version is 2.
+    function DOMAIN_SEPARATOR() public view returns (bytes32) {
+        return keccak256(
             abi.encode(
                 keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
-                keccak256("EURC"),
+                keccak256(bytes(name())),
                 keccak256("2"),
                 block.chainid,
                 address(this)
             )
         );
+    }
+
+    function setDollar(uint256 dollar) external {
+        isDollar = dollar != 0;
     }
 
     function mint(address to, uint256 value) external {
@@ -32,7 +41,7 @@ contract Authorized {
     }
 
     function setBlocked(address account, uint256 isBlocked) external {
-        blocked[account] = isBlocked != 0;
+        isBlacklisted[account] = isBlocked != 0;
     }
 
     function transfer(address to, uint256 value) external returns (bool) {
@@ -41,7 +50,7 @@ contract Authorized {
     }
 
     function move(address from, address to, uint256 value) private {
-        require(!blocked[from] && !blocked[to], "blocked");
+        require(!isBlacklisted[from] && !isBlacklisted[to], "blocked");
         balanceOf[from] -= value;
         balanceOf[to] += value;
         emit Transfer(from, to, value);
@@ -75,7 +84,7 @@ contract Authorized {
                 nonce
             )
         );
-        address signer = ecrecover(keccak256(abi.encodePacked("\x19\x01", DOMAIN_SEPARATOR, hash)), v, r, s);
+        address signer = ecrecover(keccak256(abi.encodePacked("\x19\x01", DOMAIN_SEPARATOR(), hash)), v, r, s);
         require(signer != address(0) && signer == from, "signature");
         authorizationState[from][nonce] = true;
         emit AuthorizationUsed(from, nonce);

@@ -64,14 +64,28 @@ func blockParam(header ethereum.Header) map[string]any {
 // numbers returns the answers to calls about the state of a block that enough endpoints agree
 // on. newCall returns the call with an index below count.
 func (q *Quorum) numbers(ctx context.Context, header ethereum.Header, count int, newCall func(int) call) ([]*big.Int, error) {
-	if !q.ByAddress() {
-		return nil, errors.New("none of the endpoints that answer may be queried by address")
-	}
 	calls := make([]call, count)
 	for i := range calls {
 		calls[i] = newCall(i)
 	}
-	votes := make([]map[string]uint64, count)
+	values, err := q.values(ctx, header, calls, (*endpoint).numbers)
+	if err != nil {
+		return nil, err
+	}
+	numbers := make([]*big.Int, len(values))
+	for i, value := range values {
+		numbers[i], _ = new(big.Int).SetString(value, 16)
+	}
+	return numbers, nil
+}
+
+// values returns the answers to calls about the state of a block that enough endpoints agree on. read returns the
+// answers of one endpoint in a form in which equal answers are equal texts, none of them empty.
+func (q *Quorum) values(ctx context.Context, header ethereum.Header, calls []call, read func(*endpoint, context.Context, []call) ([]string, error)) ([]string, error) {
+	if !q.ByAddress() {
+		return nil, errors.New("none of the endpoints that answer may be queried by address")
+	}
+	votes := make([]map[string]uint64, len(calls))
 	for i := range votes {
 		votes[i] = map[string]uint64{}
 	}
@@ -83,7 +97,7 @@ func (q *Quorum) numbers(ctx context.Context, header ethereum.Header, count int,
 		return !slices.ContainsFunc(votes, func(v map[string]uint64) bool { return q.elected(v) == "" })
 	}
 	askEach(ctx, q.panel, decided, func(ctx context.Context, e *endpoint) bool {
-		values, err := e.numbers(ctx, calls)
+		values, err := read(e, ctx, calls)
 		mu.Lock()
 		defer mu.Unlock()
 		if errors.Is(err, ethereum.ErrNoState) {
@@ -94,7 +108,7 @@ func (q *Quorum) numbers(ctx context.Context, header ethereum.Header, count int,
 		}
 		return err == nil
 	})
-	return q.agreedNumbers(header, calls, votes, pruned)
+	return q.agreedValues(header, calls, votes, pruned)
 }
 
 // elected returns the answer that enough operators gave, "" if there is none or more than one.
@@ -112,15 +126,15 @@ func (q *Quorum) elected(votes map[string]uint64) string {
 	return elected
 }
 
-// agreedNumbers returns the numbers that enough endpoints agree on, or ethereum.ErrNoState if too few endpoints have
+// agreedValues returns the values that enough endpoints agree on, or ethereum.ErrNoState if too few endpoints have
 // the state.
-func (q *Quorum) agreedNumbers(header ethereum.Header, calls []call, votes []map[string]uint64, pruned uint64) ([]*big.Int, error) {
-	numbers := make([]*big.Int, len(votes))
+func (q *Quorum) agreedValues(header ethereum.Header, calls []call, votes []map[string]uint64, pruned uint64) ([]string, error) {
+	values := make([]string, len(votes))
 	for i, v := range votes {
 		value := q.elected(v)
 		switch {
 		case value != "":
-			numbers[i], _ = new(big.Int).SetString(value, 16)
+			values[i] = value
 			q.noteDeniedAnswers(header, calls[i].method, v, value)
 		case len(v) > 1:
 			return nil, fmt.Errorf("the endpoints do not agree on %s in block %d, %s", calls[i].method, header.Height, header.Hash)
@@ -130,7 +144,7 @@ func (q *Quorum) agreedNumbers(header ethereum.Header, calls []call, votes []map
 			return nil, q.tooFew(fmt.Sprintf("answer %s for block %d", calls[i].method, header.Height))
 		}
 	}
-	return numbers, nil
+	return values, nil
 }
 
 // noteDeniedAnswers records the answers that differ from the elected answer as denied.
