@@ -30,13 +30,24 @@ func Selector(function string) []byte {
 	return hash[:4]
 }
 
-// encodeCall returns the data of a call of a function whose arguments are all static.
-func encodeCall(function string, arguments ...Word) []byte {
+// EncodeCall returns the data of a call of a function whose arguments are all static.
+func EncodeCall(function string, arguments ...Word) []byte {
 	data := Selector(function)
 	for _, w := range arguments {
 		data = append(data, w[:]...)
 	}
 	return data
+}
+
+// EncodeBytesCall returns the data of a call of a function whose only argument has the type bytes.
+func EncodeBytesCall(function string, content []byte) []byte {
+	return appendBytes(EncodeCall(function, NumberWord(32)), content)
+}
+
+// appendBytes appends the length of bytes, and the bytes up to a multiple of a word.
+func appendBytes(data, content []byte) []byte {
+	data = append(appendWords(data, NumberWord(uint64(len(content)))), content...)
+	return append(data, make([]byte, (32-len(content)%32)%32)...)
 }
 
 // Multicall3 is the address of the contract of that name on all networks that Chequer knows. See
@@ -65,13 +76,12 @@ func Aggregate3Strict(calls []Call) []byte { return aggregate3(calls, 0) }
 
 // aggregate3 returns the data of a call of Multicall3.aggregate3. Each call may fail if mayFail is 1.
 func aggregate3(calls []Call, mayFail uint64) []byte {
-	data := encodeCall("aggregate3((address,bool,bytes)[])", NumberWord(32), NumberWord(uint64(len(calls))))
+	data := EncodeCall("aggregate3((address,bool,bytes)[])", NumberWord(32), NumberWord(uint64(len(calls))))
 	var heads, tails []byte
 	for _, c := range calls {
 		heads = appendWords(heads, NumberWord(uint64(32*len(calls)+len(tails))))
-		tails = appendWords(tails, AddressWord(c.To), NumberWord(mayFail), NumberWord(96), NumberWord(uint64(len(c.Data))))
-		tails = append(tails, c.Data...)
-		tails = append(tails, make([]byte, (32-len(c.Data)%32)%32)...)
+		tails = appendWords(tails, AddressWord(c.To), NumberWord(mayFail), NumberWord(96))
+		tails = appendBytes(tails, c.Data)
 	}
 	return append(append(data, heads...), tails...)
 }

@@ -57,5 +57,5 @@ func (a Authorization) Digest(domain Domain) Hash {
 // CallData returns the data of the call that makes the transfer.
 func (a Authorization) CallData(s Signature) []byte {
 	const function = "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)"
-	return encodeCall(function, append(a.words(), NumberWord(uint64(s.V)), Word(s.R), Word(s.S))...)
+	return EncodeCall(function, append(a.words(), NumberWord(uint64(s.V)), Word(s.R), Word(s.S))...)
 }

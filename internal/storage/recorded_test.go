@@ -20,6 +20,8 @@ import (
 	"chequer/internal/notify"
 	"chequer/internal/proof"
 	"chequer/internal/storage"
+	"chequer/internal/sweep/plan/plantest"
+	"chequer/internal/sweep/recorded"
 	"chequer/internal/theme"
 )
 
@@ -166,6 +168,9 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 		{"EndSessions", "session.ended", func() error {
 			_, err := s.EndSessions(ctx, "acc_1", "", audit.Change{Action: "session.ended"})
 			return err
+		}},
+		{"AddSweep", "sweep.planned", func() error {
+			return s.AddSweep(ctx, recorded.New("shop", plantest.Encoded(t, plantest.Example(noon))))
 		}},
 		{"Record", "x.y", func() error { return s.Record(ctx, audit.Change{Action: "x.y"}) }},
 	}

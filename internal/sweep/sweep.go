@@ -1,4 +1,5 @@
-// Package sweep lists the holdings of the addresses of former payments, so that the merchant can collect them.
+// Package sweep lists the holdings of the addresses of former payments, and makes plans that move them to an address of the
+// merchant. It has no keys: package sign signs a plan on another computer.
 package sweep
 
 import (
@@ -13,6 +14,7 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/chain/ethereum"
 	"chequer/internal/config"
+	"chequer/internal/evm"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
@@ -42,27 +44,50 @@ type Storage interface {
 // Holdings lists the holdings of all addresses that were issued from a merchant's wallets on an EVM
 // network, including former wallets, so that the merchant can collect them with the wallets' seeds.
 func Holdings(ctx context.Context, storage Storage, c config.Config, merchantID string, network chain.ID, now func() time.Time) ([]Holding, error) {
-	e, setting, err := watchedEVM(c, network, now)
+	e, err := queryableEVM(c, network, now)
 	if err != nil {
 		return nil, err
 	}
-	if !e.Quorum.QueryableByAddress() {
-		return nil, fmt.Errorf("%s: no endpoint may be queried by address for balances: %s", network, networks.Remedies(setting))
-	}
-	wallets, err := storage.AllWallets(ctx, merchantID, merchant.Live)
+	wallets, err := issuedWallets(ctx, storage, merchantID)
 	if err != nil {
 		return nil, err
-	}
-	wallets = ethWallets(wallets)
-	if len(wallets) == 0 {
-		return nil, errors.New("there is no ETH wallet yet")
 	}
 	best, err := e.Quorum.Best(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found := []Holding{}
-	for _, w := range wallets {
+	found, err := readWallets(ctx, e, best.Header, wallets)
+	list := []Holding{}
+	for _, h := range found {
+		list = append(list, h.public())
+	}
+	return list, err
+}
+
+// queryableEVM returns a watched network with an endpoint that may be queried by address.
+func queryableEVM(c config.Config, network chain.ID, now func() time.Time) (networks.EVM, error) {
+	e, setting, err := watchedEVM(c, network, now)
+	if err == nil && !e.Quorum.QueryableByAddress() {
+		err = fmt.Errorf("%s: no endpoint may be queried by address for balances: %s", network, networks.Remedies(setting))
+	}
+	return e, err
+}
+
+// issuedWallet is a wallet with its key, and the number of addresses that may have been issued from it.
+type issuedWallet struct {
+	id     string
+	key    keys.Key
+	issued uint32
+}
+
+// issuedWallets returns the wallets of a merchant whose addresses may hold assets on EVM networks.
+func issuedWallets(ctx context.Context, storage Storage, merchantID string) ([]issuedWallet, error) {
+	wallets, err := storage.AllWallets(ctx, merchantID, merchant.Live)
+	if err != nil {
+		return nil, err
+	}
+	var list []issuedWallet
+	for _, w := range ethWallets(wallets) {
 		key, err := keys.Load(w.Key)
 		if err != nil {
 			return nil, fmt.Errorf("wallet %s: %w", w.ID, err)
@@ -71,13 +96,25 @@ func Holdings(ctx context.Context, storage Storage, c config.Config, merchantID 
 		if err != nil {
 			return nil, err
 		}
-		for first := uint32(0); first < next; first += balanceBatch {
-			batch, err := holdings(ctx, e, best.Header, key, first, min(first+balanceBatch, next))
+		list = append(list, issuedWallet{w.ID, key, next})
+	}
+	if len(list) == 0 {
+		return nil, errors.New("there is no ETH wallet yet")
+	}
+	return list, nil
+}
+
+// readWallets returns the holdings of the addresses of wallets, after a block.
+func readWallets(ctx context.Context, e networks.EVM, at ethereum.Header, wallets []issuedWallet) ([]holding, error) {
+	var found []holding
+	for _, w := range wallets {
+		for first := uint32(0); first < w.issued; first += balanceBatch {
+			batch, err := holdings(ctx, e, at, w.key, first, min(first+balanceBatch, w.issued))
 			if err != nil {
 				return nil, err
 			}
 			for i := range batch {
-				batch[i].Wallet = w.ID
+				batch[i].wallet = w.id
 			}
 			found = append(found, batch...)
 		}
@@ -116,12 +153,52 @@ func watchedEVM(c config.Config, network chain.ID, now func() time.Time) (networ
 	return networks.EVM{}, "", fmt.Errorf("%q is not a watched EVM network; the watched EVM networks are %q", network, known)
 }
 
+// holding is an amount of one asset at an address of a wallet.
+type holding struct {
+	wallet  string // ID
+	index   uint32
+	path    string // see keys.Key.Path
+	address evm.Address
+	asset   chain.Asset
+	units   *big.Int // smallest units
+}
+
+// public returns the holding as it is listed.
+func (h holding) public() Holding {
+	return Holding{
+		Index: h.index, Path: h.path, Address: h.address.String(), Asset: h.asset.Code, Contract: h.asset.Contract,
+		Amount: money.FromMinor(h.units, h.asset.Currency).String(), Wallet: h.wallet,
+	}
+}
+
 // holdings returns the holdings of the addresses at some indexes of a key, after a block.
-func holdings(ctx context.Context, e networks.EVM, at ethereum.Header, key keys.Key, first, end uint32) ([]Holding, error) {
-	var texts []string
-	var accounts []keys.EthereumAddress
+func holdings(ctx context.Context, e networks.EVM, at ethereum.Header, key keys.Key, first, end uint32) ([]holding, error) {
+	accounts, err := addresses(key, first, end)
+	if err != nil {
+		return nil, err
+	}
+	var found []holding
+	for _, asset := range slices.Concat(e.Assets(), e.Bridged()) {
+		units, err := balances(ctx, e, at, asset, accounts)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", asset.Code, err)
+		}
+		for i, n := range units {
+			if n.Sign() > 0 {
+				index := first + uint32(i)
+				found = append(found, holding{index: index, path: key.Path(index), address: accounts[i], asset: asset, units: n})
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b holding) int { return int(a.index) - int(b.index) })
+	return found, nil
+}
+
+// addresses returns the addresses at some indexes of a key.
+func addresses(key keys.Key, first, end uint32) ([]evm.Address, error) {
+	var accounts []evm.Address
 	for i := first; i < end; i++ {
-		text, script, err := key.Address(i)
+		_, script, err := key.Address(i)
 		if err != nil {
 			return nil, err
 		}
@@ -129,27 +206,9 @@ func holdings(ctx context.Context, e networks.EVM, at ethereum.Header, key keys.
 		if err != nil {
 			return nil, err
 		}
-		texts, accounts = append(texts, text), append(accounts, account)
+		accounts = append(accounts, account)
 	}
-	var found []Holding
-	for _, asset := range slices.Concat(e.Assets(), e.Bridged()) {
-		minor, err := balances(ctx, e, at, asset, accounts)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", asset.Code, err)
-		}
-		for i, n := range minor {
-			if n.Sign() == 0 {
-				continue
-			}
-			index := first + uint32(i)
-			found = append(found, Holding{
-				Index: index, Path: key.Path(index), Address: texts[i], Asset: asset.Code, Contract: asset.Contract,
-				Amount: money.FromMinor(n, asset.Currency).String(),
-			})
-		}
-	}
-	slices.SortStableFunc(found, func(a, b Holding) int { return int(a.Index) - int(b.Index) })
-	return found, nil
+	return accounts, nil
 }
 
 // balances returns the balances of accounts in an asset, in its smallest units.

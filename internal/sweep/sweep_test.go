@@ -61,7 +61,8 @@ func TestHoldings_list_bridged_tokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, h := range found {
+	for _, f := range found {
+		h := f.public()
 		got = append(got, h.Amount+" "+h.Asset+" "+h.Contract)
 	}
 	want := []string{

@@ -33,7 +33,7 @@ func (p Plan) Text() string {
 	lines := []string{fmt.Sprintf("%s %s, %s on %s to %s. Fee at most %s EUR.",
 		thousands(fmt.Sprint(len(from))), addresses, p.SumText(), p.Network.Name, p.To, thousands(cents(p.FeeMax.Cents)))}
 	if len(p.Skipped) > 0 {
-		lines = append(lines, "Skipped: "+p.skippedText()+".")
+		lines = append(lines, "Skipped: "+SkippedText(p.Skipped, p.SkipAbove)+".")
 	}
 	return strings.Join(append(lines, fmt.Sprintf("Plan %s, until %s.", p.ID, p.Until())), "\n")
 }
@@ -62,10 +62,11 @@ func (p Plan) CoinText(amount *big.Int) string {
 	return amountText(amount, coinDecimals) + " " + p.Network.Coin
 }
 
-// skippedText returns the numbers of skipped amounts by reason.
-func (p Plan) skippedText() string {
+// SkippedText returns the numbers of skipped amounts by reason, such as "3 cost more than 2 %, 2 not final yet".
+// skipAbove is that of the plan.
+func SkippedText(skipped []Skipped, skipAbove string) string {
 	counts := map[Reason]int{}
-	for _, s := range p.Skipped {
+	for _, s := range skipped {
 		counts[s.Why]++
 	}
 	var parts []string
@@ -75,7 +76,7 @@ func (p Plan) skippedText() string {
 		}
 		text := reasonTexts[why]
 		if why == Expensive {
-			text = fmt.Sprintf(text, p.SkipAbove)
+			text = fmt.Sprintf(text, skipAbove)
 		}
 		parts = append(parts, thousands(fmt.Sprint(counts[why]))+" "+text)
 	}

@@ -1,0 +1,67 @@
+// Package recorded has the recorded plans of sweeps, with the state of each row.
+package recorded
+
+import (
+	"errors"
+	"time"
+
+	"chequer/internal/sweep/plan"
+)
+
+// Errors of the storage of recorded plans.
+var (
+	// ErrNotFound means that the merchant has no such plan.
+	ErrNotFound = errors.New("there is no such sweep")
+	// ErrTampered means that a recorded plan was changed without the master key.
+	ErrTampered = errors.New("the recorded plan was changed without the master key")
+)
+
+// State is the state of a row of a plan.
+type State string
+
+// The states. All after Sent are final.
+const (
+	Planned      State = "planned"
+	Sent         State = "sent"          // a transaction that carries it was given to the endpoints
+	Moved        State = "moved"         // the amount is at the destination
+	NothingThere State = "nothing_there" // the address does not hold the amount any more
+	Blocked      State = "blocked"       // by the issuer of the token
+	Expired      State = "expired"       // the plan is over
+	Refused      State = "refused"       // by the contract, for another reason
+)
+
+// States are the states in the order of a life.
+var States = []State{Planned, Sent, Moved, NothingThere, Blocked, Expired, Refused}
+
+// Row is the state of the row of a plan.
+type Row struct {
+	State     State
+	Tx        string // hash of the transaction that moves it: 0x and hex digits; empty while it is planned
+	ChangedAt time.Time
+}
+
+// Sweep is a recorded plan.
+type Sweep struct {
+	MerchantID string
+	Plan       plan.Plan
+	Rows       []Row // of Plan.Rows, in the same order
+}
+
+// New returns the record of a new plan.
+func New(merchantID string, p plan.Plan) Sweep {
+	s := Sweep{MerchantID: merchantID, Plan: p, Rows: make([]Row, len(p.Rows))}
+	for i := range s.Rows {
+		s.Rows[i] = Row{State: Planned, ChangedAt: p.MadeAt}
+	}
+	return s
+}
+
+// Count returns the number of rows in a state.
+func (s Sweep) Count(state State) (n int) {
+	for _, r := range s.Rows {
+		if r.State == state {
+			n++
+		}
+	}
+	return n
+}
