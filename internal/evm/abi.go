@@ -1,6 +1,9 @@
 package evm
 
-import "math/big"
+import (
+	"errors"
+	"math/big"
+)
 
 // Word is a value in the contract ABI: 32 bytes, numbers as big-endian.
 type Word [32]byte
@@ -91,4 +94,34 @@ func appendWords(data []byte, words ...Word) []byte {
 		data = append(data, w[:]...)
 	}
 	return data
+}
+
+// errABI means that bytes are not the encoding of values in the contract ABI.
+var errABI = errors.New("malformed values of a contract")
+
+// ParseAggregate3 returns for each call whether it succeeded, from the result of Multicall3.aggregate3 with a number of calls.
+func ParseAggregate3(result []byte, count int) ([]bool, error) {
+	const size = len(Word{})
+	word := func(at int) (int, bool) {
+		if at < 0 || at+size > len(result) {
+			return 0, false
+		}
+		n := new(big.Int).SetBytes(result[at : at+size])
+		return int(n.Int64()), n.IsInt64() && n.Int64() <= int64(len(result))
+	}
+	offset, hasOffset := word(0)
+	length, hasLength := word(size)
+	if !hasOffset || offset != size || !hasLength || length != count {
+		return nil, errABI
+	}
+	succeeded := make([]bool, count)
+	for i := range succeeded {
+		tail, hasTail := word(2*size + i*size)
+		flag, hasFlag := word(2*size + tail)
+		if !hasTail || !hasFlag || flag > 1 {
+			return nil, errABI
+		}
+		succeeded[i] = flag == 1
+	}
+	return succeeded, nil
 }

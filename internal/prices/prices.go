@@ -48,6 +48,26 @@ func New(c config.Config, demo bool, now func() time.Time, log *slog.Logger) (cu
 	return func() invoice.Rates { return liveRates{live.View()} }, live.Run, nil
 }
 
+// Once returns the rates of a command that runs once. It asks each source once, unless the rates are fixed; the errors of sources are
+// logged, because a rate that no source gives is missing.
+func Once(ctx context.Context, c config.Config, now func() time.Time, log *slog.Logger) (invoice.Rates, error) {
+	if strings.HasPrefix(c.Rates, "fixed:") {
+		current, _, err := New(c, false, now, log)
+		if err != nil {
+			return nil, err
+		}
+		return current(), nil
+	}
+	live, err := Live(c, now, log)
+	if err != nil {
+		return nil, err
+	}
+	if err := live.Step(ctx); err != nil {
+		log.Warn("rate source failed", "error", err)
+	}
+	return liveRates{live.View()}, nil
+}
+
 // rateCodes returns the rate codes of the coins and tokens of the EVM networks, including those of
 // CHEQUER_EVM_TOKENS.
 func rateCodes(c config.Config) []string {

@@ -310,7 +310,7 @@ func downgrade(t *testing.T, url string) {
 	for _, statement := range []string{
 		"DROP TABLE received_sums", "ALTER TABLE day_sum_zones DROP COLUMN received_at", "ALTER TABLE day_sum_zones DROP COLUMN received_id",
 		"DROP INDEX wallets_connections", "DROP INDEX destinations_lightning",
-		"DROP TABLE sweep_rows", "DROP TABLE sweeps",
+		"DROP TABLE sweep_rows", "DROP TABLE sweeps", "DROP TABLE sweep_leases",
 		"DROP TABLE simnet_requests", "ALTER TABLE destinations DROP COLUMN request",
 		"DELETE FROM goose_db_version WHERE version_id >= 58",
 	} {

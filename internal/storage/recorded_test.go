@@ -172,6 +172,8 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 		{"AddSweep", "sweep.planned", func() error {
 			return s.AddSweep(ctx, recorded.New("shop", plantest.Encoded(t, plantest.Example(noon))))
 		}},
+		{"RecordSweepSent", "sweep.sent", func() error { return s.RecordSweepSent(ctx, "shop", plantest.Example(noon).ID, 1) }},
+		{"StopSweep", "sweep.stopped", func() error { return s.StopSweep(ctx, "shop", plantest.Example(noon).ID, noon) }},
 		{"Record", "x.y", func() error { return s.Record(ctx, audit.Change{Action: "x.y"}) }},
 	}
 }
@@ -196,6 +198,7 @@ var unrecorded = map[string]string{
 	"RemovePluginMetadata": "a call that removes metadata has an entry",
 	"RemoveBooks":          "the end of a run has an entry",
 	"SaveUntrustedProxy":   "observation of the server",
+	"SaveSweepRows":        "observation of a network",
 }
 
 // changingName matches names of methods that change the database.

@@ -19,6 +19,7 @@ import (
 type sweepRecord struct {
 	id, merchantID string
 	madeAt         int64
+	stoppedAt      int64  // 0 if it was not stopped; not covered by the MAC, because it moves nothing
 	plan           string // exact bytes of the file
 	mac            string
 }
@@ -37,7 +38,11 @@ func (r sweepRecord) unseal(box *seal.Box) (recorded.Sweep, error) {
 	if err != nil {
 		return recorded.Sweep{}, fmt.Errorf("sweep %s: %w", r.id, err)
 	}
-	return recorded.Sweep{MerchantID: r.merchantID, Plan: p}, nil
+	found := recorded.Sweep{MerchantID: r.merchantID, Plan: p}
+	if r.stoppedAt > 0 {
+		found.StoppedAt = utc(r.stoppedAt)
+	}
+	return found, nil
 }
 
 // AddSweep records a new plan with the states of its rows.
@@ -46,7 +51,7 @@ func (s *Storage) AddSweep(ctx context.Context, added recorded.Sweep) error {
 	r := sweepRecord{id: p.ID, merchantID: added.MerchantID, madeAt: p.MadeAt.UnixMilli(), plan: string(p.Bytes())}
 	r.mac = s.box.MAC("sweeps", r.fields()...)
 	err := s.write(ctx, func(ctx context.Context, q querier) error {
-		_, err := q.ExecContext(ctx, "INSERT INTO sweeps (id, merchant_id, made_at, plan, mac) VALUES ($1, $2, $3, $4, $5)", r.id, r.merchantID, r.madeAt, r.plan, r.mac)
+		_, err := q.ExecContext(ctx, "INSERT INTO sweeps (id, merchant_id, made_at, stopped_at, plan, mac) VALUES ($1, $2, $3, 0, $4, $5)", r.id, r.merchantID, r.madeAt, r.plan, r.mac)
 		if err != nil {
 			return err
 		}
@@ -109,10 +114,10 @@ func (s *Storage) Sweeps(ctx context.Context, merchantID string, limit int) ([]r
 }
 
 // selectSweep selects the recorded plans of a merchant.
-const selectSweep = "SELECT id, merchant_id, made_at, plan, mac FROM sweeps WHERE merchant_id = $1"
+const selectSweep = "SELECT id, merchant_id, made_at, stopped_at, plan, mac FROM sweeps WHERE merchant_id = $1"
 
 func readSweepColumns(row scanner) (r sweepRecord, err error) {
-	err = row.Scan(&r.id, &r.merchantID, &r.madeAt, &r.plan, &r.mac)
+	err = row.Scan(&r.id, &r.merchantID, &r.madeAt, &r.stoppedAt, &r.plan, &r.mac)
 	return r, err
 }
 

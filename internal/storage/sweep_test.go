@@ -90,3 +90,82 @@ func TestWatchedScripts_are_those_of_the_network_until_the_end_of_the_watch(t *t
 		}
 	})
 }
+
+func TestSaveSweepRows_keeps_rows_that_are_moved(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		p := plantest.Encoded(t, plantest.Example(noon))
+		if err := s.AddSweep(t.Context(), recorded.New("shop", p)); err != nil {
+			t.Fatal(err)
+		}
+		for _, state := range []recorded.State{recorded.Sent, recorded.Moved, recorded.Refused} {
+			changes := []recorded.Change{{Number: 2, Row: recorded.Row{State: state, Tx: "0x" + string(state), ChangedAt: noon}}}
+			if err := s.SaveSweepRows(t.Context(), p.ID, changes); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := s.Sweep(t.Context(), "shop", p.ID)
+		if err != nil || got.Rows[1].State != recorded.Moved || got.Rows[1].Tx != "0xmoved" || got.Rows[0].State != recorded.Planned {
+			t.Errorf("rows are %+v, error %v", got.Rows, err)
+		}
+	})
+}
+
+func TestStopSweep_ends_the_sending_of_a_plan(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		p := plantest.Encoded(t, plantest.Example(noon))
+		if err := s.AddSweep(t.Context(), recorded.New("shop", p)); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			name string
+			err  error
+			want error
+		}{
+			{"send", s.RecordSweepSent(t.Context(), "shop", p.ID, 1), nil},
+			{"stop that of another shop", s.StopSweep(t.Context(), "other", p.ID, noon), recorded.ErrNotFound},
+			{"stop", s.StopSweep(t.Context(), "shop", p.ID, noon), nil},
+			{"stop again", s.StopSweep(t.Context(), "shop", p.ID, noon), recorded.ErrStopped},
+			{"send again", s.RecordSweepSent(t.Context(), "shop", p.ID, 1), recorded.ErrStopped},
+		} {
+			if !errors.Is(step.err, step.want) {
+				t.Errorf("%s: error %v, want %v", step.name, step.err, step.want)
+			}
+		}
+		if got, err := s.Sweep(t.Context(), "shop", p.ID); err != nil || !got.StoppedAt.Equal(noon) {
+			t.Errorf("stopped at %s, error %v, want %s", got.StoppedAt, err, noon)
+		}
+	})
+}
+
+func TestSweepLease_is_taken_over_when_its_holder_does_not_renew_it(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		const ttl = 20 * time.Second
+		acquire := func(holder string, after time.Duration) error {
+			return s.AcquireSweepLease(t.Context(), "base shop", holder, noon.Add(after), ttl)
+		}
+		for _, step := range []struct {
+			holder string
+			after  time.Duration
+			want   error
+		}{
+			{"one", 0, nil}, {"two", 0, recorded.ErrHeld}, {"one", 10 * time.Second, nil}, {"two", ttl, recorded.ErrHeld},
+			{"two", ttl + time.Second, recorded.ErrHeld}, {"two", 2 * ttl, nil}, {"one", 2 * ttl, recorded.ErrHeld},
+		} {
+			if err := acquire(step.holder, step.after); !errors.Is(err, step.want) {
+				t.Errorf("%s after %s: error %v, want %v", step.holder, step.after, err, step.want)
+			}
+		}
+		if err := s.ReleaseSweepLease(t.Context(), "base shop", "one"); err != nil {
+			t.Fatal(err)
+		}
+		if err := acquire("one", 2*ttl); !errors.Is(err, recorded.ErrHeld) {
+			t.Errorf("a process released the lease of another: %v", err)
+		}
+		if err := s.ReleaseSweepLease(t.Context(), "base shop", "two"); err != nil {
+			t.Fatal(err)
+		}
+		if err := acquire("one", 2*ttl); err != nil {
+			t.Errorf("after its release: %v", err)
+		}
+	})
+}

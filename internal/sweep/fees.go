@@ -172,15 +172,15 @@ func (d *drafting) carrierBytes(calls []evm.Call) []byte {
 // gasPriceOracle is the contract that calculates the fee for data on rollups of the OP Stack. See specs.optimism.io, "GasPriceOracle".
 var gasPriceOracle = evm.Address{0: 0x42, 19: 0x0f}
 
-// hasDataFee reports whether transactions on a network cost a fee beside their gas, for their data on Ethereum.
-func hasDataFee(n plan.Network) bool {
+// HasDataFee reports whether transactions on a network cost a fee beside their gas, for their data on Ethereum.
+func HasDataFee(n plan.Network) bool {
 	return slices.Contains([]string{"base", "optimism", "base-sepolia"}, n.ID)
 }
 
 // dataFees returns for each transaction twice the present fee for its data; zero on networks without one.
 func (d *drafting) dataFees(ctx context.Context, transactions [][]byte) ([]*big.Int, error) {
 	fees := make([]*big.Int, len(transactions))
-	if !hasDataFee(d.network) {
+	if !HasDataFee(d.network) {
 		for i := range fees {
 			fees[i] = new(big.Int)
 		}

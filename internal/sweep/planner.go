@@ -34,7 +34,7 @@ type Rates interface {
 	Rate(code string, coin, fiat money.Currency) (money.Rate, error)
 }
 
-// Request is what the operator asks of a plan.
+// Request has the options of a plan.
 type Request struct {
 	MerchantID string
 	To         evm.Address

@@ -274,7 +274,7 @@ func TestPlan_is_refused(t *testing.T) {
 		s.mustDraft(t, r)
 	})
 	t.Run("for_a_fee_above_the_limit_unless_accepted", func(t *testing.T) {
-		s.mint(t, usdcBase, s.addresses[1], 300_000)
+		s.mint(t, usdcBase, s.addresses[1], 10_000)
 		s.deepen(t)
 		r := request()
 		r.SkipAbove, r.Assets = "99", []string{"USDC-BASE"}

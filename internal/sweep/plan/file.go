@@ -155,7 +155,7 @@ func (p Plan) file() planFile {
 }
 
 func (p Plan) rowFile(n int, r Row) rowFile {
-	f := rowFile{N: n, Path: p.rowPath(r), From: r.From.String(), Way: r.Way, Asset: r.Asset, Name: r.Name, Version: r.Version, Amount: text(r.Amount)}
+	f := rowFile{N: n, Path: p.PathText(r), From: r.From.String(), Way: r.Way, Asset: r.Asset, Name: r.Name, Version: r.Version, Amount: text(r.Amount)}
 	if r.Contract != (evm.Address{}) {
 		f.Contract = r.Contract.String()
 	}

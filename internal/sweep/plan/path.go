@@ -59,8 +59,8 @@ func (p Path) Below(steps ...uint32) Path { return append(append(Path(nil), p...
 // unknownAccount begins the paths of a plan whose account is unknown.
 const unknownAccount = "…"
 
-// rowPath returns the path of a row as it is written in the plan.
-func (p Plan) rowPath(r Row) string {
+// PathText returns the path of a row as it is written in the plan.
+func (p Plan) PathText(r Row) string {
 	above := unknownAccount
 	if len(p.Account) > 0 {
 		above = p.Account.String()

@@ -103,8 +103,8 @@ func (p *Plan) readRow(f rowFile) (r Row, err error) {
 	if r.Steps, err = p.parseSteps(f.Path); err != nil {
 		return r, within("path", err)
 	}
-	if p.rowPath(r) != f.Path {
-		return r, fmt.Errorf("path: it must be written %s", p.rowPath(r))
+	if p.PathText(r) != f.Path {
+		return r, fmt.Errorf("path: it must be written %s", p.PathText(r))
 	}
 	if r.From, err = parseAddress(f.From); err != nil {
 		return r, within("from", err)

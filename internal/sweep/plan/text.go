@@ -45,9 +45,38 @@ func (p Plan) Summary() string { return p.Text() + " Fingerprint " + p.Fingerpri
 func (p Plan) Until() string { return p.ValidUntil.UTC().Format("2 January 2006 15:04 UTC") }
 
 // SumText returns the sums of the plan, such as "12,318.40 EURC, 7.00 USDC and 0.5 ETH".
-func (p Plan) SumText() string {
-	var sums []string
+func (p Plan) SumText() string { return sumText(p.Sums) }
+
+// SumTextOf returns the sums of the rows with some numbers, which count from 1; "" if there are none.
+func (p Plan) SumTextOf(numbers []int) string {
+	part := Plan{}
+	for _, n := range numbers {
+		part.Rows = append(part.Rows, p.Rows[n-1])
+	}
+	totals := part.totals()
+	var sums []Sum
 	for _, s := range p.Sums {
+		if s.Amount = totals[s.Asset]; s.Amount != nil {
+			sums = append(sums, s)
+		}
+	}
+	return sumText(sums)
+}
+
+// AmountText returns an amount of an asset of the plan's rows, such as "12.50 EURC".
+func (p Plan) AmountText(asset string, units *big.Int) string {
+	for _, s := range p.Sums {
+		if s.Asset == asset {
+			return amountText(units, s.Decimals) + " " + s.Symbol
+		}
+	}
+	return units.String()
+}
+
+// sumText returns sums as a list in a sentence.
+func sumText(all []Sum) string {
+	var sums []string
+	for _, s := range all {
 		sums = append(sums, amountText(s.Amount, s.Decimals)+" "+s.Symbol)
 	}
 	last := len(sums) - 1

@@ -14,6 +14,10 @@ var (
 	ErrNotFound = errors.New("there is no such sweep")
 	// ErrTampered means that a recorded plan was changed without the master key.
 	ErrTampered = errors.New("the recorded plan was changed without the master key")
+	// ErrStopped means that an operator stopped the plan.
+	ErrStopped = errors.New("the sweep was stopped")
+	// ErrHeld means that another process sends plans on the same network.
+	ErrHeld = errors.New("another process sends a sweep")
 )
 
 // State is the state of a row of a plan.
@@ -40,11 +44,19 @@ type Row struct {
 	ChangedAt time.Time
 }
 
+// Change is a new state of the row with a number, from 1.
+type Change struct {
+	Number int
+	Row    Row
+}
+
 // Sweep is a recorded plan.
 type Sweep struct {
 	MerchantID string
 	Plan       plan.Plan
 	Rows       []Row // of Plan.Rows, in the same order
+	// StoppedAt is the time at which an operator stopped it; zero if it was not stopped.
+	StoppedAt time.Time
 }
 
 // New returns the record of a new plan.
@@ -64,4 +76,40 @@ func (s Sweep) Count(state State) (n int) {
 		}
 	}
 	return n
+}
+
+// Phase is the state of a plan as a whole.
+type Phase string
+
+// The phases.
+const (
+	PhasePlanned Phase = "planned" // nothing is sent
+	PhaseSent    Phase = "sent"    // a row is sent, or rows are open
+	PhaseDone    Phase = "done"    // all rows have a final state
+	PhaseStopped Phase = "stopped" // an operator stopped it
+)
+
+// Phase returns the state of the plan as a whole.
+func (s Sweep) Phase() Phase {
+	planned, sent := s.Count(Planned), s.Count(Sent)
+	switch {
+	case planned+sent == 0:
+		return PhaseDone
+	case !s.StoppedAt.IsZero():
+		return PhaseStopped
+	case planned == len(s.Rows):
+		return PhasePlanned
+	}
+	return PhaseSent
+}
+
+// MovedText returns the sums of the rows that are moved; "" if there are none.
+func (s Sweep) MovedText() string {
+	var numbers []int
+	for i, r := range s.Rows {
+		if r.State == Moved {
+			numbers = append(numbers, i+1)
+		}
+	}
+	return s.Plan.SumTextOf(numbers)
 }

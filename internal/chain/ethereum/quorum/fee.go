@@ -26,6 +26,7 @@ type Message struct {
 	From, To evm.Address
 	Value    *big.Int // in the coin's smallest units; nil for none
 	Data     []byte
+	Gas      uint64 // limit of Simulate; 0 for that of the endpoint
 }
 
 // Estimate is the gas that a transaction needs.
@@ -58,7 +59,7 @@ func (q *Quorum) Fees(ctx context.Context) (Fees, error) {
 }
 
 // Estimates returns the gas of transactions at the newest block, each alone: the upper middle of the answers of the operators. A transaction
-// fails if enough operators say so.
+// fails if enough operators answer that it would fail.
 func (q *Quorum) Estimates(ctx context.Context, messages []Message) ([]Estimate, error) {
 	if !q.ByAddress() {
 		return nil, errors.New("none of the endpoints that answer may be queried by address")

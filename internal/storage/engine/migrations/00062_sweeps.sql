@@ -5,6 +5,7 @@ CREATE TABLE sweeps (
     id          TEXT   NOT NULL PRIMARY KEY,
     merchant_id TEXT   NOT NULL REFERENCES merchants (id),
     made_at     BIGINT NOT NULL,
+    stopped_at  BIGINT NOT NULL, -- 0 if it was not stopped
     plan        TEXT   NOT NULL,
     mac         TEXT   NOT NULL
 );
@@ -18,4 +19,11 @@ CREATE TABLE sweep_rows (
     tx         TEXT   NOT NULL, -- of the network; '' while it is planned
     changed_at BIGINT NOT NULL,
     PRIMARY KEY (sweep_id, number)
+);
+
+-- The leases of the processes that send plans.
+CREATE TABLE sweep_leases (
+    name     TEXT   NOT NULL PRIMARY KEY, -- of a network and a merchant
+    holder   TEXT   NOT NULL, -- '' if it is free
+    renewals BIGINT NOT NULL
 );

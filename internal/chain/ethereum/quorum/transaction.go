@@ -1,0 +1,322 @@
+package quorum
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/evm"
+)
+
+// Event is a log in the receipt of a transaction.
+type Event struct {
+	Contract evm.Address
+	Topics   []evm.Hash
+	Data     []byte
+}
+
+// Receipt is the receipt of a transaction in a block.
+type Receipt struct {
+	Tx        evm.Hash
+	Block     string // hash
+	Height    int64
+	Succeeded bool
+	Events    []Event
+}
+
+// receiptFields is a receipt in the form in which equal receipts are equal texts. Hashes and addresses are in lower case.
+type receiptFields struct {
+	Block, Height, Status string
+	Logs                  []logFields
+}
+
+type logFields struct {
+	Address, Data string
+	Topics        []string
+}
+
+// Receipts returns the receipts of transactions, in their order. A receipt is nil if not enough operators show the same one: the
+// transaction is in no block, or in one that the endpoints do not agree on yet.
+func (q *Quorum) Receipts(ctx context.Context, txs []evm.Hash) ([]*Receipt, error) {
+	votes := make([]map[string]uint64, len(txs))
+	for i := range votes {
+		votes[i] = map[string]uint64{}
+	}
+	var mu sync.Mutex
+	answered := askEach(ctx, q.panel, q.isEnough, func(ctx context.Context, e *endpoint) bool {
+		texts, err := e.receipts(ctx, txs)
+		mu.Lock()
+		defer mu.Unlock()
+		for i, text := range texts {
+			if text != "" {
+				votes[i][text] |= e.operatorBit
+			}
+		}
+		return err == nil
+	})
+	if !q.isEnough(operatorsOf(answered)) {
+		return nil, q.noAnswer("eth_getTransactionReceipt")
+	}
+	receipts := make([]*Receipt, len(txs))
+	for i, v := range votes {
+		text := q.elected(v)
+		if text == "" {
+			continue
+		}
+		r, err := parseReceiptFields(text)
+		if err != nil {
+			return nil, err
+		}
+		r.Tx = txs[i]
+		receipts[i] = r
+	}
+	return receipts, nil
+}
+
+// receipts returns the receipts of transactions as texts; "" for a transaction in no block.
+func (e *endpoint) receipts(ctx context.Context, txs []evm.Hash) ([]string, error) {
+	calls := make([]call, len(txs))
+	for i, tx := range txs {
+		calls[i] = call{"eth_getTransactionReceipt", []any{tx.String()}}
+	}
+	answers, err := e.ask(ctx, calls...)
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(answers))
+	for i, a := range answers {
+		if a.err != nil {
+			e.noteFault(a.err.Error())
+			return nil, a.err
+		}
+		var r *struct {
+			BlockHash, BlockNumber, Status string
+			Logs                           []logFields
+		}
+		if err := json.Unmarshal(a.result, &r); err != nil {
+			e.noteFailure(errFormat)
+			return nil, errFormat
+		}
+		if r == nil || r.BlockHash == "" {
+			continue
+		}
+		fields := receiptFields{Block: strings.ToLower(r.BlockHash), Height: r.BlockNumber, Status: r.Status}
+		for _, l := range r.Logs {
+			l.Address, l.Data = strings.ToLower(l.Address), strings.ToLower(l.Data)
+			for n := range l.Topics {
+				l.Topics[n] = strings.ToLower(l.Topics[n])
+			}
+			fields.Logs = append(fields.Logs, l)
+		}
+		text, err := json.Marshal(fields)
+		if err != nil {
+			return nil, fmt.Errorf("encode a receipt: %w", err)
+		}
+		texts[i] = string(text)
+	}
+	return texts, nil
+}
+
+// parseReceiptFields parses the text of a receipt.
+func parseReceiptFields(text string) (*Receipt, error) {
+	var fields receiptFields
+	if err := json.Unmarshal([]byte(text), &fields); err != nil {
+		return nil, errFormat
+	}
+	height, isHeight := parseQuantity(fields.Height)
+	block, isBlock := ethereum.ParseHash(fields.Block)
+	if !isHeight || !isBlock {
+		return nil, errFormat
+	}
+	r := &Receipt{Block: block.String(), Height: height, Succeeded: fields.Status == "0x1"}
+	for _, l := range fields.Logs {
+		contract, err := evm.ParseAddress(l.Address)
+		data, dataErr := hex.DecodeString(strings.TrimPrefix(l.Data, "0x"))
+		if err != nil || dataErr != nil {
+			return nil, errFormat
+		}
+		e := Event{Contract: contract, Data: data}
+		for _, topic := range l.Topics {
+			hash, ok := ethereum.ParseHash(topic)
+			if !ok {
+				return nil, errFormat
+			}
+			e.Topics = append(e.Topics, evm.Hash(hash))
+		}
+		r.Events = append(r.Events, e)
+	}
+	return r, nil
+}
+
+// ErrNonceUsed means that the sender has used the nonce of a transaction, for it or for another one.
+var ErrNonceUsed = errors.New("the nonce is used")
+
+// Submit gives a signed transaction, 0x and hex digits, to all endpoints of the panel. It returns nil if an endpoint accepts it or has it already,
+// ErrNonceUsed if none does and one says that the nonce is used, otherwise the error of an endpoint.
+func (q *Quorum) Submit(ctx context.Context, raw string) error {
+	var mu sync.Mutex
+	var accepted, used bool
+	var refusal error
+	askEach(ctx, q.panel, q.isEnough, func(ctx context.Context, e *endpoint) bool {
+		answers, err := e.ask(ctx, call{"eth_sendRawTransaction", []any{raw}})
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err != nil:
+			refusal = err
+			return false
+		case answers[0].err == nil, mentions(answers[0].err, "already known", "known transaction", "already imported", "alreadyknown", "already exists", "already in"):
+			accepted = true
+		case mentions(answers[0].err, "nonce too low", "nonce is too low", "oldnonce", "invalid nonce"):
+			used = true
+		default:
+			refusal = answers[0].err
+		}
+		return true
+	})
+	switch {
+	case accepted:
+		return nil
+	case used:
+		return ErrNonceUsed
+	case refusal != nil:
+		return fmt.Errorf("the endpoints refuse the transaction: %w", refusal)
+	}
+	return q.noAnswer("eth_sendRawTransaction")
+}
+
+// Simulate returns what transactions would return in the state after a block, each alone with its limit of gas; nil for one that would
+// fail. See the Ethereum execution APIs, "eth_call".
+func (q *Quorum) Simulate(ctx context.Context, header ethereum.Header, messages []Message) ([][]byte, error) {
+	list := make([]call, len(messages))
+	for i, m := range messages {
+		object := map[string]any{"from": m.From.String(), "to": m.To.String(), "data": hexText(m.Data)}
+		if m.Value != nil {
+			object["value"] = "0x" + m.Value.Text(16)
+		}
+		if m.Gas > 0 {
+			object["gas"] = "0x" + strconv.FormatUint(m.Gas, 16)
+		}
+		list[i] = call{"eth_call", []any{object, blockParam(header)}}
+	}
+	return q.contents(ctx, header, list)
+}
+
+// Filter selects events of a contract. Each list of topics has the accepted values of the topic at its position; empty for any.
+type Filter struct {
+	Contract evm.Address
+	Topics   [][]evm.Hash
+}
+
+// Search is a range of blocks, from the height From to the block To.
+type Search struct {
+	From int64
+	To   ethereum.Header
+}
+
+// maxSearches is the number of requests for the events of one search.
+const maxSearches = 400
+
+// errSearch is the error of a search that needs more requests than maxSearches.
+var errSearch = errors.New("the endpoint returns the events of too few blocks at once")
+
+// Transactions returns the hashes of the transactions with events that a filter selects, in a range of blocks. Enough operators show
+// each of them.
+func (q *Quorum) Transactions(ctx context.Context, search Search, f Filter) ([]evm.Hash, error) {
+	votes := map[evm.Hash]uint64{}
+	var mu sync.Mutex
+	answered := askEach(ctx, q.panel, q.isEnough, func(ctx context.Context, e *endpoint) bool {
+		found, err := e.transactions(ctx, search, f)
+		mu.Lock()
+		defer mu.Unlock()
+		for _, tx := range found {
+			votes[tx] |= e.operatorBit
+		}
+		return err == nil
+	})
+	if !q.isEnough(operatorsOf(answered)) {
+		return nil, q.noAnswer("eth_getLogs")
+	}
+	var agreed []evm.Hash
+	for tx, operators := range votes {
+		if q.isEnough(operators) {
+			agreed = append(agreed, tx)
+		}
+	}
+	slices.SortFunc(agreed, func(a, b evm.Hash) int { return slices.Compare(a[:], b[:]) })
+	return agreed, nil
+}
+
+// transactions returns the hashes of the transactions that an endpoint shows. It first asks for the whole range, and for half as much
+// after each refusal.
+func (e *endpoint) transactions(ctx context.Context, search Search, f Filter) (found []evm.Hash, err error) {
+	size, requests := search.To.Height-search.From+1, 0
+	for from := search.From; from <= search.To.Height; {
+		if requests++; requests > maxSearches {
+			e.noteFault(errSearch.Error())
+			return nil, errSearch
+		}
+		size = min(size, search.To.Height-from+1)
+		filter := map[string]any{"address": f.Contract.String(), "topics": topics(f.Topics), "fromBlock": formatHex(from), "toBlock": formatHex(from + size - 1)}
+		answers, err := e.ask(ctx, call{"eth_getLogs", []any{filter}}, call{"eth_getBlockByNumber", []any{formatHex(search.To.Height), false}})
+		if (isRefused(err) || err == nil && answers[0].err != nil) && size > 1 {
+			size /= 2
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if answers[0].err != nil {
+			e.noteFault(answers[0].err.Error())
+			return nil, answers[0].err
+		}
+		if h, hasBlock, err := parseHeader(answers[1].result); answers[1].err != nil || err != nil || !hasBlock || h.Hash != search.To.Hash {
+			return nil, fmt.Errorf("no block %d, %s", search.To.Height, search.To.Hash)
+		}
+		events, err := parseLogs(answers[0].result)
+		if err != nil {
+			e.noteFailure(err)
+			return nil, err
+		}
+		for _, event := range events {
+			if tx, ok := ethereum.ParseHash(event.TransactionHash); ok && !event.Removed {
+				found = append(found, evm.Hash(tx))
+			}
+		}
+		from += size
+	}
+	return found, nil
+}
+
+// topics returns the topics of a filter in JSON.
+func topics(lists [][]evm.Hash) []any {
+	var all []any
+	for _, list := range lists {
+		if len(list) == 0 {
+			all = append(all, nil)
+			continue
+		}
+		texts := make([]string, len(list))
+		for i, t := range list {
+			texts[i] = t.String()
+		}
+		all = append(all, texts)
+	}
+	return all
+}
+
+// Word returns the number in the data of an event that has one word.
+func (e Event) Word() (*big.Int, bool) {
+	if len(e.Data) != len(evm.Word{}) {
+		return nil, false
+	}
+	return new(big.Int).SetBytes(e.Data), true
+}

@@ -1,0 +1,105 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"chequer/internal/audit"
+	"chequer/internal/chain"
+	"chequer/internal/sweep/recorded"
+)
+
+// SaveSweepRows saves new states of rows of a plan. A row that is moved keeps its state.
+func (s *Storage) SaveSweepRows(ctx context.Context, id string, changes []recorded.Change) error {
+	err := s.write(ctx, func(ctx context.Context, q querier) error {
+		for _, c := range changes {
+			_, err := q.ExecContext(ctx, "UPDATE sweep_rows SET state = $3, tx = $4, changed_at = $5 WHERE sweep_id = $1 AND number = $2 AND state <> $6",
+				id, c.Number, string(c.Row.State), c.Row.Tx, c.Row.ChangedAt.UnixMilli(), string(recorded.Moved))
+			if err != nil {
+				return fmt.Errorf("row %d: %w", c.Number, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("save rows of sweep %s: %w", id, err)
+	}
+	return nil
+}
+
+// RecordSweepSent records in the audit log that transactions of a plan are being sent. It returns recorded.ErrNotFound if the merchant has
+// no such plan, and recorded.ErrStopped if it was stopped.
+func (s *Storage) RecordSweepSent(ctx context.Context, merchantID, id string, transactions int) error {
+	return s.changeSweep(ctx, merchantID, id, audit.Change{
+		MerchantID: merchantID, Action: "sweep.sent", Subject: id, After: audit.Fields{"transactions": strconv.Itoa(transactions)},
+	}, "UPDATE sweeps SET stopped_at = 0 WHERE merchant_id = $1 AND id = $2 AND stopped_at = 0")
+}
+
+// StopSweep records that a plan is not sent any more. Its errors are those of RecordSweepSent.
+func (s *Storage) StopSweep(ctx context.Context, merchantID, id string, now time.Time) error {
+	return s.changeSweep(ctx, merchantID, id, audit.Change{MerchantID: merchantID, Action: "sweep.stopped", Subject: id},
+		"UPDATE sweeps SET stopped_at = $3 WHERE merchant_id = $1 AND id = $2 AND stopped_at = 0", now.UnixMilli())
+}
+
+// changeSweep changes a plan that was not stopped, by a statement whose first arguments are its merchant and its ID.
+func (s *Storage) changeSweep(ctx context.Context, merchantID, id string, c audit.Change, query string, more ...any) error {
+	err := s.write(ctx, func(ctx context.Context, q querier) error {
+		n, err := exec(ctx, q, query, append([]any{merchantID, id}, more...)...)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return s.record(ctx, q, c)
+		}
+		var exists bool
+		if err := q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sweeps WHERE merchant_id = $1 AND id = $2)", merchantID, id).Scan(&exists); err != nil {
+			return err
+		}
+		if exists {
+			return recorded.ErrStopped
+		}
+		return recorded.ErrNotFound
+	})
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", c.Action, id, err)
+	}
+	return nil
+}
+
+// AcquireSweepLease acquires or renews a lease on sending plans. It returns recorded.ErrHeld if another process holds it. A process that waits
+// calls it again: it takes the lease over if its holder has not renewed it for ttl on the clock of this process.
+func (s *Storage) AcquireSweepLease(ctx context.Context, name, holder string, now time.Time, ttl time.Duration) error {
+	w := waiter{chain.ID("sweep " + name), holder}
+	expired := s.leases.expired(w, now, ttl)
+	var current renewal
+	held := false
+	err := s.write(ctx, func(ctx context.Context, q querier) error {
+		err := q.QueryRowContext(ctx, `
+			INSERT INTO sweep_leases (name, holder, renewals) VALUES ($1, $2, 1)
+			ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, renewals = sweep_leases.renewals + 1
+			WHERE sweep_leases.holder = excluded.holder OR sweep_leases.holder = '' OR sweep_leases.renewals = $3
+			RETURNING renewals`, name, holder, expired.count).Scan(&current.count)
+		if held = err == nil; held || !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		return q.QueryRowContext(ctx, "SELECT renewals FROM sweep_leases WHERE name = $1", name).Scan(&current.count)
+	})
+	if err != nil {
+		return fmt.Errorf("acquire the lease on sweeps of %s: %w", name, err)
+	}
+	if !held {
+		s.leases.note(w, current, now)
+		return recorded.ErrHeld
+	}
+	s.leases.forget(w)
+	return nil
+}
+
+// ReleaseSweepLease releases a lease that the holder has.
+func (s *Storage) ReleaseSweepLease(ctx context.Context, name, holder string) error {
+	return s.change(ctx, "release the lease on sweeps of "+name, nil, "UPDATE sweep_leases SET holder = '' WHERE name = $1 AND holder = $2", name, holder)
+}

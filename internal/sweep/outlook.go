@@ -1,0 +1,317 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+
+	"chequer/internal/chain/ethereum/quorum"
+	"chequer/internal/evm"
+	"chequer/internal/sweep/plan"
+	"chequer/internal/sweep/recorded"
+)
+
+// Outlook describes what sending a plan would do now.
+type Outlook struct {
+	// Moves are the numbers of the rows that would be moved, and Transactions the number of transactions that would be sent.
+	Moves        []int
+	Transactions int
+	// Fee is the most that they cost, without the fee that a rollup adds for their data, in the coin's smallest units.
+	Fee *big.Int
+	// Failing are the rows that are open and would not be moved.
+	Failing []Failing
+	// Waiting are the numbers of the rows that are sent and not final.
+	Waiting []int
+	// Unsent are the numbers of the open rows that no transaction of the signed file can move.
+	Unsent []int
+	// Fault is why nothing can be sent now; empty if there is no such reason.
+	Fault string
+
+	send []step
+	rows []condition
+}
+
+// Failing is a row that would not be moved.
+type Failing struct {
+	Number int
+	State  recorded.State
+	Why    string // more than the state; may be empty
+}
+
+// endMargin is the time before the end of a plan from which it is not sent any more, because a transaction may take as long.
+const endMargin = 2 * time.Minute
+
+// Outlook settles the plan, simulates the transactions that are not sent yet, and returns what sending them would do.
+func (s *Sender) Outlook(ctx context.Context) (Outlook, error) {
+	v, err := s.settle(ctx)
+	if err != nil {
+		return Outlook{}, err
+	}
+	o := Outlook{rows: v.rows}
+	var held []step // of the payer, which are sent only if a later one moves a row, because nonces have no gaps
+	for _, one := range s.openSteps(v) {
+		moves, err := s.simulate(ctx, v, one)
+		if err != nil {
+			return Outlook{}, err
+		}
+		o.Moves = append(o.Moves, moves...)
+		if one.isCarrier() {
+			held = append(held, one)
+			if len(moves) > 0 {
+				o.send, held = append(o.send, held...), nil
+			}
+			continue
+		}
+		if len(moves) > 0 {
+			o.send = append(o.send, one)
+		}
+	}
+	slices.Sort(o.Moves)
+	o.Transactions, o.Fee = len(o.send), feeOf(o.send)
+	s.sortRows(v, &o)
+	o.Fault, err = s.fault(ctx, v, o)
+	return o, err
+}
+
+// openSteps returns the transactions that are in no block and whose nonces are not used.
+func (s *Sender) openSteps(v *survey) (open []step) {
+	for _, one := range s.steps {
+		if v.receipts[one.hash] == nil && v.nonces[one.from] <= one.Nonce {
+			open = append(open, one)
+		}
+	}
+	return open
+}
+
+// simulate returns the numbers of the open rows that a transaction would move, and sets the conditions of those that it would not.
+func (s *Sender) simulate(ctx context.Context, v *survey, one step) (moves []int, err error) {
+	results, err := s.evm.Quorum.Simulate(ctx, v.tip, []quorum.Message{{From: one.from, To: one.To, Value: one.Value, Data: one.Data, Gas: one.Gas}})
+	if err != nil {
+		return nil, fmt.Errorf("simulate the transaction of row %d: %w", one.rows[0], err)
+	}
+	succeeded := make([]bool, len(one.rows))
+	switch {
+	case results[0] == nil:
+	case one.isCarrier():
+		if succeeded, err = evm.ParseAggregate3(results[0], len(one.rows)); err != nil {
+			return nil, fmt.Errorf("simulate the transaction of row %d: %w", one.rows[0], err)
+		}
+	default:
+		succeeded[0] = true
+	}
+	for i, n := range one.rows {
+		c := &v.rows[n-1]
+		if c.used || c.state != recorded.Planned {
+			continue
+		}
+		if !succeeded[i] {
+			c.state, c.why = recorded.Refused, reasonContract
+			continue
+		}
+		moves = append(moves, n)
+	}
+	return moves, nil
+}
+
+// sortRows sets the lists of the rows that would not be moved.
+func (s *Sender) sortRows(v *survey, o *Outlook) {
+	for i, row := range s.record.Rows {
+		n, c := i+1, v.rows[i]
+		switch {
+		case row.State == recorded.Moved || slices.Contains(o.Moves, n):
+		case row.State == recorded.Sent:
+			o.Waiting = append(o.Waiting, n)
+		case row.State != recorded.Planned:
+			o.Failing = append(o.Failing, Failing{n, row.State, c.why})
+		case c.state != recorded.Planned && c.state != "":
+			o.Failing = append(o.Failing, Failing{n, c.state, c.why})
+		default:
+			o.Unsent = append(o.Unsent, n)
+		}
+	}
+}
+
+// fault returns why the transactions cannot be sent now; "" if they can.
+func (s *Sender) fault(ctx context.Context, v *survey, o Outlook) (string, error) {
+	p := s.record.Plan
+	if len(o.send) == 0 {
+		return "", nil
+	}
+	if !s.record.StoppedAt.IsZero() {
+		return fmt.Sprintf("the plan %s was stopped", p.ID), nil
+	}
+	if latest := p.ValidUntil.Add(-endMargin); !s.now().Before(latest) || !v.tip.Time.Before(latest) {
+		return fmt.Sprintf("the plan %s is over: it was valid until %s", p.ID, p.Until()), nil
+	}
+	fees, err := s.evm.Quorum.Fees(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read the fees of %s: %w", p.Network.Name, err)
+	}
+	carried := new(big.Int)
+	for _, one := range o.send {
+		if one.FeeCap.Cmp(fees.Base) < 0 {
+			return fmt.Sprintf("the network asks %s per million gas, and the plan allows %s: wait for lower fees, or make a new plan",
+				p.CoinText(millionGas(fees.Base)), p.CoinText(millionGas(one.FeeCap))), nil
+		}
+		if one.isCarrier() {
+			carried.Add(carried, one.MaxFee())
+		}
+	}
+	if p.Payer == nil || carried.Sign() == 0 {
+		return "", nil
+	}
+	first := o.send[slices.IndexFunc(o.send, step.isCarrier)]
+	if next := v.nonces[p.Payer.Address]; next != first.Nonce {
+		return fmt.Sprintf("the next transaction of the payer has the number %d, and the plan begins with %d: make a new plan", next, first.Nonce), nil
+	}
+	if coins := v.balances[p.Payer.Address]; coins.Cmp(carried) < 0 {
+		return fmt.Sprintf("the payer %s holds %s, and its transactions may cost %s", p.Payer.Address, p.CoinText(coins), p.CoinText(carried)), nil
+	}
+	return "", nil
+}
+
+// millionGas returns the price of a million gas.
+func millionGas(perGas *big.Int) *big.Int { return new(big.Int).Mul(perGas, big.NewInt(1_000_000)) }
+
+// Submit gives the transactions of an Outlook to the network. It records each before it is sent, so that a process that continues
+// after this one ended knows it. It must hold the lease.
+func (s *Sender) Submit(ctx context.Context, o Outlook) error {
+	if o.Fault != "" {
+		return fmt.Errorf("nothing is sent: %s", o.Fault)
+	}
+	if err := s.save(ctx, s.failedRows(o)); err != nil || len(o.send) == 0 {
+		return err
+	}
+	if err := s.storage.RecordSweepSent(ctx, s.record.MerchantID, s.record.Plan.ID, len(o.send)); err != nil {
+		return err
+	}
+	for _, one := range o.send {
+		if err := s.submit(ctx, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failedRows returns the states of open rows that no transaction of the Outlook carries and that the network shows to fail.
+func (s *Sender) failedRows(o Outlook) (changes []recorded.Change) {
+	for _, f := range o.Failing {
+		carries := func(one step) bool { return slices.Contains(one.rows, f.Number) }
+		if s.record.Rows[f.Number-1].State == recorded.Planned && f.State != recorded.Expired && !slices.ContainsFunc(o.send, carries) {
+			changes = append(changes, s.row(f.Number, f.State, ""))
+		}
+	}
+	return changes
+}
+
+// submit records and sends one transaction.
+func (s *Sender) submit(ctx context.Context, one step) error {
+	if err := s.renew(ctx); err != nil {
+		return err
+	}
+	var changes []recorded.Change
+	for _, n := range one.rows {
+		if state := s.record.Rows[n-1].State; state != recorded.Moved {
+			changes = append(changes, s.row(n, recorded.Sent, one.hash.String()))
+		}
+	}
+	if err := s.save(ctx, changes); err != nil {
+		return err
+	}
+	if !s.record.StoppedAt.IsZero() {
+		return recorded.ErrStopped
+	}
+	return s.give(ctx, one)
+}
+
+// give gives a transaction to the network. That its nonce is used is no error, because Settle finds the transaction that used it.
+func (s *Sender) give(ctx context.Context, one step) error {
+	err := s.evm.Quorum.Submit(ctx, one.raw)
+	if err == nil || errors.Is(err, quorum.ErrNonceUsed) {
+		return nil
+	}
+	return fmt.Errorf("send %s: %w", one.hash, err)
+}
+
+// repeatInterval is the time after which transactions that are in no block are sent again, because nodes forget them.
+const repeatInterval = time.Minute
+
+// Wait settles the plan until all rows that were sent have a final state, or until a time has passed, and calls report with the number of
+// rows without one when it changes. It must hold the lease.
+func (s *Sender) Wait(ctx context.Context, wait time.Duration, report func(waiting int)) error {
+	deadline, repeatAt, last := s.now().Add(wait), s.now().Add(repeatInterval), -1
+	for {
+		if err := s.renew(ctx); err != nil {
+			return err
+		}
+		v, err := s.settle(ctx)
+		if err != nil {
+			return err
+		}
+		waiting := s.record.Count(recorded.Sent)
+		if waiting != last {
+			report(waiting)
+			last = waiting
+		}
+		if waiting == 0 || s.now().After(deadline) {
+			return nil
+		}
+		if s.now().After(repeatAt) {
+			repeatAt = s.now().Add(repeatInterval)
+			if err := s.repeat(ctx, v); err != nil {
+				return err
+			}
+		}
+		if err := pause(ctx, s.poll()); err != nil {
+			return err
+		}
+	}
+}
+
+// poll returns the time between two reads of the network.
+func (s *Sender) poll() time.Duration { return max(s.evm.Quorum.Poll, pollInterval) }
+
+// repeat sends the transactions of sent rows again that are in no block.
+func (s *Sender) repeat(ctx context.Context, v *survey) error {
+	for _, one := range s.openSteps(v) {
+		isSent := func(n int) bool {
+			row := s.record.Rows[n-1]
+			return row.State == recorded.Sent && row.Tx == one.hash.String()
+		}
+		if !s.record.StoppedAt.IsZero() || !slices.ContainsFunc(one.rows, isSent) {
+			continue
+		}
+		if err := s.give(ctx, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// HasPayer reports whether the signed file has the transactions of a payer.
+func (s *Sender) HasPayer() bool { return len(s.signed.Carriers) > 0 }
+
+// HasTokens reports whether rows of the plan need a payer.
+func (s *Sender) HasTokens() bool {
+	return slices.ContainsFunc(s.record.Plan.Rows, func(r plan.Row) bool { return r.Way == plan.ByAuthorization })
+}
+
+// After returns the Outlook of a recorded plan without reading the network: the rows that are not moved, by their recorded states.
+func After(r recorded.Sweep) Outlook {
+	o := Outlook{Fee: new(big.Int)}
+	for i, row := range r.Rows {
+		switch row.State {
+		case recorded.Moved:
+		case recorded.Planned:
+			o.Unsent = append(o.Unsent, i+1)
+		case recorded.Sent:
+			o.Waiting = append(o.Waiting, i+1)
+		default:
+			o.Failing = append(o.Failing, Failing{Number: i + 1, State: row.State})
+		}
+	}
+	return o
+}
