@@ -31,8 +31,9 @@ func TestMain(m *testing.M) {
 func TestCommands_behave_as_documented(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Dir:  "testdata",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "lnd": func(ts *testscript.TestScript, _ bool, args []string) { startLND(t, ts, args) }, "receiver": receiver, "order": createOrder, "ordered": createProductOrder, "sweepplan": writeSweepPlan},
+		Dir: "testdata",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "lnd": func(ts *testscript.TestScript, _ bool, args []string) { startLND(t, ts, args) }, "sweepnode": func(ts *testscript.TestScript, _ bool, _ []string) { sweepNode(t, ts) },
+			"mine": func(ts *testscript.TestScript, _ bool, args []string) { mine(t, ts, args) }, "receiver": receiver, "order": createOrder, "ordered": createProductOrder, "sweepplan": writeSweepPlan},
 		Setup: func(e *testscript.Env) error {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {

@@ -65,7 +65,7 @@ func (s *Storage) changeSweep(ctx context.Context, merchantID, id string, c audi
 		return recorded.ErrNotFound
 	})
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", c.Action, id, err)
+		return fmt.Errorf("change sweep %s: %w", id, err)
 	}
 	return nil
 }
