@@ -171,3 +171,29 @@ func FuzzParseTransaction(f *testing.F) {
 		}
 	})
 }
+
+func TestParseAggregate3_refuses_malformed_results(t *testing.T) {
+	t.Parallel()
+	words := func(numbers ...uint64) (encoded []byte) {
+		for _, n := range numbers {
+			w := evm.NumberWord(n)
+			encoded = append(encoded, w[:]...)
+		}
+		return encoded
+	}
+	good := words(32, 2, 64, 160, 1, 64, 0, 0, 64, 0)
+	got, err := evm.ParseAggregate3(good, 2)
+	if err != nil || len(got) != 2 || !got[0] || got[1] {
+		t.Errorf("got %v, error %v, want true and false", got, err)
+	}
+	for name, tt := range map[string]struct {
+		result []byte
+		count  int
+	}{
+		"empty": {nil, 0}, "other_count": {good, 3}, "cut_off": {good[:len(good)-96], 2}, "offset_outside": {words(32, 1, 1<<40), 1}, "no_flag": {words(32, 1, 32, 2), 1},
+	} {
+		if got, err := evm.ParseAggregate3(tt.result, tt.count); err == nil {
+			t.Errorf("%s: got %v, want an error", name, got)
+		}
+	}
+}
