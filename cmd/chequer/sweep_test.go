@@ -42,7 +42,7 @@ func sweepNode(t *testing.T, ts *testscript.TestScript) {
 	for _, account := range []string{sweptAddresses[2], sweepPayer} {
 		n.Call(t, nil, "anvil_setBalance", account, "0x16345785d8a0000") // 0.1
 	}
-	n.Call(t, nil, "anvil_mine", "0x384")
+	n.Call(t, nil, "anvil_mine", "0x64")
 	ts.Setenv("RPC", n.RPC)
 	storagetest.Exec(t, "sqlite:"+ts.MkAbs("data/chequer.db"),
 		"INSERT INTO counters (name, next) SELECT counter, 3 FROM wallets WHERE true ON CONFLICT (name) DO UPDATE SET next = excluded.next")

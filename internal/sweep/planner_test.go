@@ -131,10 +131,10 @@ func (s *shop) fund(t *testing.T, account evm.Address, milli int64) {
 	s.Call(t, nil, "anvil_setBalance", account.String(), "0x"+new(big.Int).Mul(big.NewInt(milli), big.NewInt(1e15)).Text(16))
 }
 
-// deepen mines blocks, so that all before are final for any amount.
+// deepen mines blocks, so that all before are final: anvil reports the block 64 below the newest as finalized.
 func (s *shop) deepen(t *testing.T) {
 	t.Helper()
-	s.Call(t, nil, "anvil_mine", "0x384")
+	s.Call(t, nil, "anvil_mine", "0x64")
 }
 
 // request returns a request for a new destination.
