@@ -33,9 +33,12 @@ func (d *drafting) checkDestination(ctx context.Context) error {
 		return err
 	}
 	d.tip = best.Header
-	codes, err := d.evm.Quorum.Codes(ctx, d.tip, []evm.Address{d.To})
+	codes, err := d.evm.Quorum.Codes(ctx, d.tip, []evm.Address{d.To, evm.Multicall3})
 	if err != nil {
 		return fmt.Errorf("read the code of the destination: %w", err)
+	}
+	if len(codes[1]) == 0 {
+		return fmt.Errorf("%s has no contract Multicall3 at %s", d.network.Name, evm.Multicall3)
 	}
 	if len(codes[0]) > 0 && !d.AcceptContract {
 		return &ContractError{d.To, d.network.Name}

@@ -284,6 +284,17 @@ func TestPlan_is_refused(t *testing.T) {
 		r.AcceptFee = true
 		s.mustDraft(t, r)
 	})
+	t.Run("without_multicall", func(t *testing.T) {
+		var code string
+		s.Call(t, &code, "eth_getCode", evm.Multicall3.String(), "latest")
+		s.Call(t, nil, "anvil_setCode", evm.Multicall3.String(), "0x")
+		s.MineBlock(t)
+		if _, err := s.draft(t, request()); err == nil || !strings.Contains(err.Error(), "has no contract Multicall3") {
+			t.Errorf("error %v, want one about Multicall3", err)
+		}
+		s.Call(t, nil, "anvil_setCode", evm.Multicall3.String(), code)
+		s.MineBlock(t)
+	})
 	t.Run("to_a_blocked_address", func(t *testing.T) {
 		s.MineBlock(t, s.Transact(t, eurcBase, ethereumtest.Data("setBlocked(address,uint256)", plantest.To, big.NewInt(1))))
 		if _, err := s.draft(t, request()); err == nil || !strings.Contains(err.Error(), "the issuer of EURC has blocked "+plantest.To) {
