@@ -111,11 +111,12 @@ func (s *Service) RequestEnd(r Refund) (end time.Time, ended bool) {
 }
 
 // RefundLink returns the payment link of a refund for the merchant's wallet, and false if the refund must not be paid now:
-// it is not ready, the refunds exceed what was received, because a payment was reverted, or its payment request has ended.
+// it is not ready, the time for which its amount is valid has ended, the refunds exceed what was received, because a payment was
+// reverted, or its payment request has ended.
 func (s *Service) RefundLink(e *Evaluation, r Refund, label string) (chain.Link, bool) {
 	a, known := s.KnownAsset(r.Network, r.Asset)
 	b, _ := e.Balance(r.Asset)
-	if _, ended := s.RequestEnd(r); !known || ended || r.State != RefundReady || !b.Excess().IsZero() {
+	if _, ended := s.RequestEnd(r); !known || ended || r.State != RefundReady || r.Stale(s.now().Add(e.inv.Clock)) || !b.Excess().IsZero() {
 		return chain.Link{}, false
 	}
 	return a.Link(r.Address, r.Amount, label), true

@@ -48,6 +48,26 @@ func New(c config.Config, demo bool, now func() time.Time, log *slog.Logger) (cu
 	return func() invoice.Rates { return liveRates{live.View()} }, live.Run, nil
 }
 
+// Fetch returns the current rates after it has queried each source once, or the fixed rates. A source that does not answer gives no
+// rate and no error.
+func Fetch(ctx context.Context, c config.Config, demo bool, now func() time.Time, log *slog.Logger) (invoice.Rates, error) {
+	current, loop, err := New(c, demo, now, log)
+	switch {
+	case err != nil:
+		return nil, err
+	case loop == nil:
+		return current(), nil
+	}
+	live, err := Live(c, now, log)
+	if err != nil {
+		return nil, err
+	}
+	if err := live.Step(ctx); err != nil {
+		log.Warn("rates not complete", "error", err)
+	}
+	return liveRates{live.View()}, nil
+}
+
 // rateCodes returns the rate codes of the coins and tokens of the EVM networks, including those of
 // CHEQUER_EVM_TOKENS.
 func rateCodes(c config.Config) []string {
