@@ -1,6 +1,7 @@
 package lightning
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -26,6 +27,8 @@ type Caller struct {
 	Dialer guard.Connector
 	// TLS is the configuration of https; nil trusts the certificates of the system.
 	TLS *tls.Config
+	// MaxAnswer is the maximum size of an answer, in bytes. Zero is 64 KiB.
+	MaxAnswer int64
 }
 
 // AnyPort returns a connector that allows any port of public addresses, for servers that the merchant named.
@@ -81,12 +84,13 @@ func (c Caller) Do(ctx context.Context, r *http.Request) (status int, body []byt
 		return 0, nil, explain(err)
 	}
 	defer answer.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	limit := cmp.Or(c.MaxAnswer, maxAnswer)
+	body, err = io.ReadAll(io.LimitReader(answer.Body, limit+1))
 	switch {
 	case err != nil:
 		return 0, nil, fmt.Errorf("read answer: %w", explain(err))
-	case len(body) > maxAnswer:
-		return 0, nil, errors.New("the answer is larger than 64 KiB")
+	case int64(len(body)) > limit:
+		return 0, nil, NewAnswerError(fmt.Sprintf("the answer is larger than %d KiB", limit>>10))
 	case answer.StatusCode >= 300 && answer.StatusCode < 400:
 		return 0, nil, errors.New("the server answers with a redirect, which is not followed")
 	case answer.StatusCode == http.StatusTooManyRequests:

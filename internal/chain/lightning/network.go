@@ -42,6 +42,8 @@ type Network struct {
 	notified map[string]bool    // payment hashes of notified payments whose requests are to be looked up
 	backoff  backoff
 	failure  error // of the provider, which began the last wait
+	// succeededAt is the time of the last lookup that succeeded.
+	succeededAt time.Time
 }
 
 var _ interface {

@@ -20,8 +20,9 @@ import (
 	"chequer/internal/guard"
 )
 
-// maxEvent is the maximum size of a notification, in bytes. It lists the parts of a payment.
-const maxEvent = 1 << 20
+// maxInvoice is the maximum size of a payment request in an answer or a notification, in bytes. It lists the parts of all
+// attempts to pay the request, also of those that failed, which any payer can make.
+const maxInvoice = 1 << 20
 
 // Provider is a node of lnd. It implements lightning.Provider, lightning.Waker and lightning.Canceller.
 type Provider struct {
@@ -41,7 +42,7 @@ var _ interface {
 func New(c lightning.ProviderConfig) *Provider {
 	return &Provider{
 		Signal: lightning.NewSignal(), connection: c.Connection, log: c.Log,
-		call: lightning.Caller{Dialer: lightning.AnyPort(c.Dialer), TLS: lightning.Pinned(c.Connection.Certificate, c.TLS)},
+		call: lightning.Caller{Dialer: lightning.AnyPort(c.Dialer), TLS: lightning.Pinned(c.Connection.Certificate, c.TLS), MaxAnswer: maxInvoice},
 	}
 }
 
@@ -150,7 +151,7 @@ func (p *Provider) receive(ctx context.Context, connected func()) error {
 	}
 	connected()
 	lines := bufio.NewScanner(answer.Body)
-	lines.Buffer(nil, maxEvent)
+	lines.Buffer(nil, maxInvoice)
 	for lines.Scan() {
 		var event struct {
 			Result struct {
@@ -242,7 +243,7 @@ func (p *Provider) explain(ctx context.Context, status int, content []byte) erro
 	if !isRefusal {
 		return fmt.Errorf("HTTP status %d", status)
 	}
-	return fmt.Errorf("lnd answers: %s", text)
+	return lightning.NewAnswerError("lnd answers: " + text)
 }
 
 // checkState returns an error if lnd reports that it cannot answer calls. This call needs no macaroon.

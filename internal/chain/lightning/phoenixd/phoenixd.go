@@ -157,7 +157,11 @@ func refusal(status int, body []byte) error {
 	if status == http.StatusUnauthorized {
 		return fmt.Errorf("%w: the password is wrong", lightning.ErrRevoked)
 	}
-	return fmt.Errorf("phoenixd answers with status %d: %s", status, lightning.Quote(string(body)))
+	text := fmt.Sprintf("phoenixd answers with status %d: %s", status, lightning.Quote(string(body)))
+	if status == http.StatusBadRequest || status == http.StatusInternalServerError {
+		return lightning.NewAnswerError(text)
+	}
+	return errors.New(text) // of a proxy
 }
 
 // Run implements lightning.Waker.
