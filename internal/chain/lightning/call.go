@@ -1,6 +1,7 @@
 package lightning
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -18,6 +19,8 @@ import (
 const (
 	// maxAnswer is the maximum size of an answer, in bytes.
 	maxAnswer = 64 << 10
+	// minHidden is the minimum length of a secret that is hidden in error answers, in bytes.
+	minHidden = 8
 	// callTimeout is the maximum time of a call.
 	callTimeout = 10 * time.Second
 )
@@ -29,6 +32,8 @@ type Caller struct {
 	TLS *tls.Config
 	// MaxAnswer is the maximum size of an answer, in bytes. Zero is 64 KiB.
 	MaxAnswer int64
+	// Secrets are the texts that authenticate the calls. They are hidden in error answers, which may repeat them.
+	Secrets []string
 }
 
 // AnyPort returns a connector that allows any port of public addresses, for servers that the merchant named.
@@ -96,11 +101,30 @@ func (c Caller) Do(ctx context.Context, r *http.Request) (status int, body []byt
 	case answer.StatusCode == http.StatusTooManyRequests:
 		return 0, nil, ErrRateLimited
 	}
+	if answer.StatusCode != http.StatusOK {
+		for _, secret := range c.Secrets {
+			if len(secret) >= minHidden { // a shorter one is a part of common words
+				body = bytes.ReplaceAll(body, []byte(secret), []byte(hidden))
+			}
+		}
+	}
 	return answer.StatusCode, body, nil
 }
 
-// explain returns ErrCertificate for a certificate that the system does not trust.
+// noAnswerError is context.DeadlineExceeded with a text for people.
+type noAnswerError struct{}
+
+// Error implements error.
+func (noAnswerError) Error() string { return "the server does not answer in time" }
+
+// Is reports whether the target is context.DeadlineExceeded.
+func (noAnswerError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// explain returns the error of a call for people.
 func explain(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return noAnswerError{}
+	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return fmt.Errorf("the certificate of the server is not trusted: %w", err)
 	}

@@ -122,8 +122,14 @@ func TestCalls_name_the_fault_of_the_node(t *testing.T) {
 		"too few operations": {func(n *lightningtest.LND) { n.Replace = always(500, `{"code":2,"message":"permission denied"}`) }, lightning.ErrRevoked, "revoked"},
 		"another fault":      {func(n *lightningtest.LND) { n.Replace = always(500, `{"code":2,"message":"disk\nfull"}`) }, nil, "lnd answers: disk full"},
 		"a proxy":            {func(n *lightningtest.LND) { n.Replace = always(404, `<html>no backend`) }, nil, "HTTP status 404"},
-		"a page":             {func(n *lightningtest.LND) { n.Replace = always(200, `<html>`) }, nil, "the answer is not JSON of lnd"},
-		"a redirect":         {func(n *lightningtest.LND) { n.Replace = always(302, ``) }, nil, "redirect"},
+		"no TLS": {func(n *lightningtest.LND) {
+			n.Replace = always(400, "Client sent an HTTP request to an HTTPS server.\n")
+		}, nil, "use https"},
+		"its macaroon": {func(n *lightningtest.LND) {
+			n.Replace = always(500, `{"code":2,"message":"header `+lightningtest.InvoiceMacaroon+` is too long"}`)
+		}, nil, "header [hidden] is too long"},
+		"a page":     {func(n *lightningtest.LND) { n.Replace = always(200, `<html>`) }, nil, "the answer is not JSON of lnd"},
+		"a redirect": {func(n *lightningtest.LND) { n.Replace = always(302, ``) }, nil, "redirect"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -131,8 +137,9 @@ func TestCalls_name_the_fault_of_the_node(t *testing.T) {
 			f.node.Set(func() { test.change(f.node) })
 			_, makeErr := f.Make(t.Context(), ask)
 			_, lookErr := f.Look(t.Context(), lightning.Sought{Hash: strings.Repeat("ab", 32)})
-			for call, err := range map[string]error{"Make": makeErr, "Look": lookErr} {
-				if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) || errors.Is(err, lightning.ErrUnknown) || strings.Contains(err.Error(), lightningtest.InvoiceMacaroon) {
+			_, accessErr := f.Access(t.Context())
+			for call, err := range map[string]error{"Make": makeErr, "Look": lookErr, "Access": accessErr} {
+				if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) || errors.Is(err, lightning.ErrUnknown) || strings.Contains(err.Error(), lightningtest.InvoiceMacaroon[:60]) {
 					t.Errorf("%s() = %v, want %q", call, err, test.want)
 				}
 			}

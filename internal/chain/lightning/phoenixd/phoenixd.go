@@ -3,6 +3,7 @@ package phoenixd
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,9 +41,13 @@ var _ interface {
 
 // New returns a new Provider. It makes no call.
 func New(c lightning.ProviderConfig) *Provider {
+	password := c.Connection.Secret.Reveal()
 	return &Provider{
 		Signal: lightning.NewSignal(), connection: c.Connection, log: c.Log,
-		call: lightning.Caller{Dialer: lightning.AnyPort(c.Dialer), TLS: c.TLS},
+		call: lightning.Caller{
+			Dialer: lightning.AnyPort(c.Dialer), TLS: c.TLS,
+			Secrets: []string{password, base64.StdEncoding.EncodeToString([]byte(":" + password))},
+		},
 	}
 }
 
