@@ -108,7 +108,7 @@ func (f *planFlags) run(call invocation) (planned, error) {
 		}
 		r.Payer = &payer
 	}
-	rates, err := prices.Once(call.Context(), call.cfg, call.core.Now, slog.New(slog.DiscardHandler))
+	rates, err := prices.Fetch(call.Context(), call.cfg, false, call.core.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return planned{}, err
 	}

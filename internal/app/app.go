@@ -36,7 +36,9 @@ type Options struct {
 	Upgrade bool
 	// Existing makes OpenCore fail if there is no database, instead of creating it.
 	Existing bool
-	Log      *slog.Logger
+	// FetchRates makes Core.Invoices query the sources of rates once. Without it the service has no rates of the market.
+	FetchRates bool
+	Log        *slog.Logger
 	// Now returns the time; nil is the machine's clock. Tests use it to let days pass.
 	Now func() time.Time
 }

@@ -26,6 +26,13 @@ func (c *Core) Invoices(ctx context.Context, cfg config.Config, o Options) (*inv
 	if err != nil {
 		return nil, err
 	}
+	if o.FetchRates {
+		fetched, err := prices.Fetch(ctx, cfg, o.Demo, clock.Now, o.Log)
+		if err != nil {
+			return nil, err
+		}
+		rates = func() invoice.Rates { return fetched }
+	}
 	all, err := networks.New(cfg, c.Now, o.Log)
 	if err != nil {
 		return nil, err

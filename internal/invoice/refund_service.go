@@ -432,11 +432,12 @@ func (s *Service) ReleaseSurplus(ctx context.Context, id string, seen int64) (*I
 // newRefundID returns a new identifier of a refund.
 func (s *Service) newRefundID() string { return "ref_" + s.newID() }
 
-// RefundFilter selects the refunds of a list. An empty State selects every state.
+// RefundFilter selects the refunds of a list. An empty State selects every state, an empty ID every refund.
 type RefundFilter struct {
 	MerchantID string
 	Mode       Mode
 	State      RefundState
+	ID         string
 }
 
 // ListedRefund is a refund with its invoice.
@@ -452,4 +453,27 @@ func (l ListedRefund) Position() Position { return Position{CreatedAt: l.Asked.A
 // Refunds lists at most limit refunds after a position. The zero position is the start of the list.
 func (s *Service) Refunds(ctx context.Context, f RefundFilter, after Position, limit int) ([]ListedRefund, error) {
 	return s.storage.Refunds(ctx, f, after, limit)
+}
+
+// Refund returns the refund of a merchant with an ID, and its invoice, or ErrNoRefund.
+func (s *Service) Refund(ctx context.Context, merchantID, ref string) (*Invoice, Refund, error) {
+	for _, mode := range []Mode{Live, Test} {
+		found, err := s.storage.Refunds(ctx, RefundFilter{MerchantID: merchantID, Mode: mode, ID: ref}, Position{}, 1)
+		if err != nil {
+			return nil, Refund{}, err
+		}
+		if len(found) == 0 {
+			continue
+		}
+		inv, err := s.storage.Invoice(ctx, found[0].InvoiceID)
+		if err != nil {
+			return nil, Refund{}, err
+		}
+		r, err := inv.refund(ref)
+		if err != nil {
+			return nil, Refund{}, err
+		}
+		return inv, *r, nil
+	}
+	return nil, Refund{}, ErrNoRefund
 }

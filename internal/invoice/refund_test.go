@@ -313,6 +313,9 @@ func TestRefund_in_fiat_holds_its_rate_for_a_day(t *testing.T) {
 		if !inv.Refunds[0].Stale(s.clock.Now()) {
 			t.Error("the rate is held for longer than a day")
 		}
+		if got := wire.Refunds(s.service, inv)[0].PaymentURI; got != "" {
+			t.Errorf("the refund has the payment link %s after its rate was held", got)
+		}
 		s.setRates(strings.Replace(table, "BTC-EUR=80000", "BTC-EUR=100000", 1))
 		inv, err = s.service.RenewRefund(t.Context(), inv.ID, made.ID, "Maren", inv.Version)
 		s.must(err)

@@ -48,14 +48,14 @@ func New(c config.Config, demo bool, now func() time.Time, log *slog.Logger) (cu
 	return func() invoice.Rates { return liveRates{live.View()} }, live.Run, nil
 }
 
-// Once returns the rates of a command that runs once. It asks each source once, unless the rates are fixed; the errors of sources are
-// logged, because a rate that no source gives is missing.
-func Once(ctx context.Context, c config.Config, now func() time.Time, log *slog.Logger) (invoice.Rates, error) {
-	if strings.HasPrefix(c.Rates, "fixed:") {
-		current, _, err := New(c, false, now, log)
-		if err != nil {
-			return nil, err
-		}
+// Fetch returns the current rates after it has queried each source once, or the fixed rates. A source that does not answer gives no
+// rate and no error.
+func Fetch(ctx context.Context, c config.Config, demo bool, now func() time.Time, log *slog.Logger) (invoice.Rates, error) {
+	current, loop, err := New(c, demo, now, log)
+	switch {
+	case err != nil:
+		return nil, err
+	case loop == nil:
 		return current(), nil
 	}
 	live, err := Live(c, now, log)
@@ -63,7 +63,7 @@ func Once(ctx context.Context, c config.Config, now func() time.Time, log *slog.
 		return nil, err
 	}
 	if err := live.Step(ctx); err != nil {
-		log.Warn("rate source failed", "error", err)
+		log.Warn("rates not complete", "error", err)
 	}
 	return liveRates{live.View()}, nil
 }

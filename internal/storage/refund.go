@@ -179,6 +179,7 @@ func (s *Storage) Refunds(ctx context.Context, f invoice.RefundFilter, after inv
 func newRefundsPage(f invoice.RefundFilter, after invoice.Position, limit int) statement {
 	where, args := conditions([]any{f.MerchantID, string(f.Mode), limit},
 		filterIf(f.State != "", "refunds.state = ?", string(f.State)),
+		filterIf(f.ID != "", "refunds.id = ?", f.ID),
 		filterIf(after != (invoice.Position{}), "(refunds.asked_at, refunds.id) < (?, ?)", after.CreatedAt.UnixMilli(), after.ID))
 	return statement{`SELECT ` + refundColumns + `, invoices.order_id, invoices.currency, invoices.decimals FROM refunds
 		JOIN invoices ON invoices.id = refunds.invoice_id

@@ -95,18 +95,22 @@ func TestRefunds_are_listed(t *testing.T) {
 			merchant string
 			mode     invoice.Mode
 			state    invoice.RefundState
+			id       string
 			want     []string
 		}{
-			{"shop", invoice.Live, "", []string{"r3", "r2", "r1", "r0"}},
-			{"shop", invoice.Live, invoice.RefundReady, []string{"r2", "r1"}},
-			{"shop", invoice.Live, invoice.RefundDeclined, nil},
-			{"shop", invoice.Test, "", nil},
-			{"other", invoice.Live, "", nil},
+			{"shop", invoice.Live, "", "", []string{"r3", "r2", "r1", "r0"}},
+			{"shop", invoice.Live, invoice.RefundReady, "", []string{"r2", "r1"}},
+			{"shop", invoice.Live, invoice.RefundDeclined, "", nil},
+			{"shop", invoice.Test, "", "", nil},
+			{"other", invoice.Live, "", "", nil},
+			{"shop", invoice.Live, "", "r1", []string{"r1"}},
+			{"shop", invoice.Live, invoice.RefundSent, "r1", nil},
+			{"other", invoice.Live, "", "r1", nil},
 		} {
 			var got []string
 			var after invoice.Position
 			for { // page by page
-				page, err := s.Refunds(t.Context(), invoice.RefundFilter{MerchantID: tt.merchant, Mode: tt.mode, State: tt.state}, after, 1)
+				page, err := s.Refunds(t.Context(), invoice.RefundFilter{MerchantID: tt.merchant, Mode: tt.mode, State: tt.state, ID: tt.id}, after, 1)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -16,24 +16,33 @@ func Refunds(invoices *invoice.Service, inv *invoice.Invoice) []api.Refund {
 	}
 	evaluation := invoices.Evaluation(inv)
 	for _, r := range inv.Refunds {
-		refund := api.Refund{
-			ID: r.ID, Kind: string(r.Kind), State: string(r.State), CryptoCurrency: r.Asset, Amount: r.Amount.String(), FiatAmount: r.Value.String(),
-			HeldUntil: Time(r.HeldUntil), Address: r.Address, AddressBy: r.AddressBy, Tx: r.Tx, Reason: r.Reason,
-			AskedAt: Time(r.Asked.At), AskedBy: r.Asked.By, PreparedAt: Time(r.Prepared.At), PreparedBy: r.Prepared.By,
-			SentAt: Time(r.Sent.At), SentBy: r.Sent.By, ClosedAt: Time(r.Closed.At), ClosedBy: r.Closed.By,
-		}
-		if !r.Rate.IsZero() {
-			refund.Rate = r.Rate.Price()
-		}
-		if a, known := invoices.KnownAsset(r.Network, r.Asset); known {
-			refund.Symbol, refund.NetworkName = a.Symbol, a.AddressNetwork(r.Address)
-		}
-		if link, mayPay := invoices.RefundLink(evaluation, r, "Refund "+cmp.Or(inv.Terms.OrderID, inv.ID)); mayPay {
+		refund := Refund(invoices, r)
+		if link, mayPay := invoices.RefundLink(evaluation, r, refundLabel(inv)); mayPay {
 			refund.PaymentURI = link.URI
 		}
 		list = append(list, refund)
 	}
 	return list
+}
+
+// refundLabel returns the label of the payment links of an invoice's refunds.
+func refundLabel(inv *invoice.Invoice) string { return "Refund " + cmp.Or(inv.Terms.OrderID, inv.ID) }
+
+// Refund returns a refund without its payment link.
+func Refund(invoices *invoice.Service, r invoice.Refund) api.Refund {
+	refund := api.Refund{
+		ID: r.ID, Kind: string(r.Kind), State: string(r.State), CryptoCurrency: r.Asset, Amount: r.Amount.String(), FiatAmount: r.Value.String(),
+		HeldUntil: Time(r.HeldUntil), Address: r.Address, AddressBy: r.AddressBy, Tx: r.Tx, Reason: r.Reason,
+		AskedAt: Time(r.Asked.At), AskedBy: r.Asked.By, PreparedAt: Time(r.Prepared.At), PreparedBy: r.Prepared.By,
+		SentAt: Time(r.Sent.At), SentBy: r.Sent.By, ClosedAt: Time(r.Closed.At), ClosedBy: r.Closed.By,
+	}
+	if !r.Rate.IsZero() {
+		refund.Rate = r.Rate.Price()
+	}
+	if a, known := invoices.KnownAsset(r.Network, r.Asset); known {
+		refund.Symbol, refund.NetworkName = a.Symbol, a.AddressNetwork(r.Address)
+	}
+	return refund
 }
 
 // keptSurplus returns the merchant's decision to keep a surplus.

@@ -48,7 +48,7 @@ func (s *Storage) Refunds(_ context.Context, f invoice.RefundFilter, after invoi
 		for _, r := range inv.Refunds {
 			l := invoice.ListedRefund{Refund: r, InvoiceID: inv.ID, OrderID: inv.Terms.OrderID}
 			behind := after == (invoice.Position{}) || newestFirst(l.Position(), after) > 0
-			if inv.MerchantID == f.MerchantID && inv.Mode == f.Mode && (f.State == "" || f.State == r.State) && behind {
+			if inv.MerchantID == f.MerchantID && inv.Mode == f.Mode && (f.State == "" || f.State == r.State) && (f.ID == "" || f.ID == r.ID) && behind {
 				list = append(list, l)
 			}
 		}
