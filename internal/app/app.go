@@ -38,7 +38,7 @@ type Options struct {
 	Existing bool
 	// FetchRates makes Core.Invoices query the sources of rates once. Without it the service has no rates of the market.
 	FetchRates bool
-	Log      *slog.Logger
+	Log        *slog.Logger
 	// Now returns the time; nil is the machine's clock. Tests use it to let days pass.
 	Now func() time.Time
 }

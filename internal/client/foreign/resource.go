@@ -12,7 +12,7 @@ var (
 	statuses   = []string{api.StatusCreated, api.StatusPending, api.StatusPaid, api.StatusExpired, api.StatusDeclined}
 	exceptions = []string{
 		api.ExceptionUnderpaid, api.ExceptionOverpaid, api.ExceptionLate, api.ExceptionReplaced,
-		api.ExceptionReorged, api.ExceptionWrongAsset, api.ExceptionOld, api.ExceptionDelayed,
+		api.ExceptionReorged, api.ExceptionWrongAsset, api.ExceptionOld, api.ExceptionDelayed, api.ExceptionRefundTrouble,
 	}
 	paymentStates = []string{"seen", "confirmed", "late", "replaced", "reorged", "dust", "old", "wrong_asset"}
 	refundKinds   = []string{"received", "surplus", "part"}
