@@ -52,6 +52,9 @@ type Ask struct {
 	Until time.Time
 	// Memo is the description that the payer sees, at most MaxMemo bytes.
 	Memo string
+	// Find means that the provider must find the request, too. It is set while no scan succeeds, since a payment of a request
+	// that cannot be looked up would not be seen.
+	Find bool
 }
 
 // LimitError means that the provider makes no request of an amount, but of amounts of bitcoin from Least to Most. A Most of zero

@@ -64,6 +64,9 @@ type pricedMethod struct {
 	wallet  Wallet
 	price   Price
 	watched bool
+	// unreached means that no scan of the network succeeded recently. The method is kept if a provider makes and finds a payment
+	// request for the invoice: scans may fail because of a request of another invoice.
+	unreached bool
 }
 
 // Create makes an invoice with every payment method that can be offered now. It calls no network but the
@@ -107,6 +110,9 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 		requested = s.requestForNew(id, r, priced, now)
 		if priced, err = requested.withoutRefused(priced, r.Terms.Price.Currency()); err != nil {
 			return nil, err
+		}
+		if priced, err = requested.withoutUnreached(priced); err != nil {
+			return nil, fmt.Errorf("create invoice: %w", err)
 		}
 	}
 	creation.Build = func(next NextIndex) (*Invoice, error) {
@@ -281,7 +287,8 @@ func (s *Service) pricedMethods(request CreateRequest, due money.Amount, rates R
 				continue
 			}
 			selected = true
-			if !s.Reached(network.ID(), progress) {
+			isReached := s.Reached(network.ID(), progress)
+			if !isReached && (!asset.Requested() || request.Terms.Lightning.OnDemand) {
 				continue
 			}
 			reached = true
@@ -304,7 +311,7 @@ func (s *Service) pricedMethods(request CreateRequest, due money.Amount, rates R
 				}
 				continue
 			}
-			found = append(found, pricedMethod{network: network, asset: asset, wallet: request.Wallets[i], price: price, watched: scanned})
+			found = append(found, pricedMethod{network: network, asset: asset, wallet: request.Wallets[i], price: price, watched: scanned, unreached: !isReached})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b pricedMethod) int {

@@ -1,6 +1,7 @@
 package invoice_test
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -23,6 +24,7 @@ type wallet struct {
 	*lightningtest.Wallet
 	mu          sync.Mutex
 	err         error                // of all calls
+	lookErr     error                // of the lookups
 	least, most int64                // of a request, in millisatoshi; a most of 0 is no bound
 	block       chan struct{}        // Make waits until it is closed; nil = it does not wait
 	repeat      string               // Make returns the request with this payment hash
@@ -72,8 +74,8 @@ func (w *wallet) Make(ctx context.Context, ask lightning.Ask) (lightning.Made, e
 func (w *wallet) Look(_ context.Context, sought lightning.Sought) (lightning.Status, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err != nil {
-		return lightning.Status{}, w.err
+	if err := cmp.Or(w.err, w.lookErr); err != nil {
+		return lightning.Status{}, err
 	}
 	i, known := w.Find(sought.Hash)
 	if !known || i.Text != sought.Text {
@@ -144,6 +146,7 @@ type lightningShop struct {
 	walletsByID map[string]*wallet
 	connections connections
 	watchers    map[string]*watcher.Watcher
+	maxScanAge  time.Duration // of the next start; 0 = networks are always reached
 }
 
 func openLightning(t *testing.T, store *storage.Storage) *lightningShop {
@@ -171,6 +174,7 @@ func (s *lightningShop) startOn(store invoice.Storage) {
 	log := slog.New(slog.DiscardHandler)
 	s.service = invoice.NewService(invoice.Config{
 		Storage: store, Networks: map[invoice.Mode][]chain.Network{invoice.Live: {coins{s.net}}}, Connections: s.connections, Rates: s.currentRates,
+		MaxScanAge: s.maxScanAge, RequireScanSinceStart: s.maxScanAge > 0,
 		Now: s.clock.Now, NewID: s.newID, Log: log, Encode: func(_ *invoice.Invoice, e invoice.Event) []byte { return []byte(e.Type) },
 	})
 	newWatcher := func(n chain.Scanner) *watcher.Watcher {

@@ -128,7 +128,7 @@ func (s *Service) RefundLink(e *Evaluation, r Refund, label string) (chain.Link,
 func (s *Service) checkPayable(inv *Invoice, refund Refund, address string) error {
 	amount := refund.Amount
 	a, _ := s.KnownAsset(refund.Network, refund.Asset)
-	_, r, err := chain.ReadRequest(address)
+	to, r, err := chain.ReadRequest(address)
 	switch {
 	case err != nil && a.Requested() && amount.Cmp(a.AddressDust(address)) < 0:
 		return fmt.Errorf("%w: Bitcoin cannot transfer %s %s: want a Lightning address or a payment request", keys.ErrAddress, amount, amount.Currency().Code)
@@ -136,7 +136,7 @@ func (s *Service) checkPayable(inv *Invoice, refund Refund, address string) erro
 		return nil // not a payment request
 	case requestEnded(address, s.now()):
 		return fmt.Errorf("%w: the payment request ended at %s", keys.ErrAddress, r.Ends().UTC().Format("15:04 MST on 2 January 2006"))
-	case slices.ContainsFunc(inv.Refunds, func(o Refund) bool { return o.Takes() && o.ID != refund.ID && o.Address == address }):
+	case slices.ContainsFunc(inv.Refunds, func(o Refund) bool { return o.Takes() && o.ID != refund.ID && o.Script == to.Script }):
 		return fmt.Errorf("%w: another refund is paid to the payment request, which can be paid once only", keys.ErrAddress)
 	}
 	wanted, err := chain.Ask{Amount: amount}.MilliSatoshi()

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btcsuite/btcd/btcec/v2"
+
 	"chequer/internal/chain"
 	"chequer/internal/chain/lightning/lightningtest"
 	"chequer/internal/invoice"
@@ -47,6 +49,18 @@ func (s *refundShop) latePaid() *invoice.Invoice {
 // request returns a payment request of the shopper for an amount in satoshis.
 func (s *refundShop) request(satoshis int64, life time.Duration) lightningtest.Invoice {
 	return s.shopper.Make(satoshis*chain.MilliSatoshisPerSatoshi, "Refund", nil, life)
+}
+
+// sameHash returns a payment request with the payment hash of another one. A wallet pays only one of them.
+func (s *refundShop) sameHash(i lightningtest.Invoice) string {
+	s.t.Helper()
+	key, err := btcec.NewPrivateKey()
+	s.must(err)
+	r := i.Request
+	r.Description = "The same again"
+	text, err := r.Sign(key)
+	s.must(err)
+	return text
 }
 
 // prepare prepares a refund of everything to an address.
@@ -271,6 +285,9 @@ func TestRefund_to_the_request_of_another_refund_waits_for_another(t *testing.T)
 		}
 		if _, err := prepare(10_000, to.Text); !errors.Is(err, keys.ErrAddress) || !strings.Contains(err.Error(), "another refund") {
 			t.Errorf("the request typed for a second refund: %v", err)
+		}
+		if _, err := prepare(10_000, s.sameHash(to)); !errors.Is(err, keys.ErrAddress) || !strings.Contains(err.Error(), "another refund") {
+			t.Errorf("another request with the same payment hash: %v", err)
 		}
 		s.must(s.send(inv, to.Hash))
 		second, err := prepare(10_000, "")

@@ -58,7 +58,7 @@ func (s *Service) requestForNew(id string, r CreateRequest, priced []pricedMetho
 		}
 		c := &call{network: m.network.ID(), done: make(chan struct{})}
 		requested.all = append(requested.all, c)
-		terms := chain.Ask{Amount: m.price.Expected, Until: now.Add(r.ExpiresIn), Memo: r.Terms.memo()}
+		terms := chain.Ask{Amount: m.price.Expected, Until: now.Add(r.ExpiresIn), Memo: r.Terms.memo(), Find: m.unreached}
 		s.calls.Go(func(ctx context.Context) {
 			defer close(c.done)
 			c.request, c.err = s.requestFrom(ctx, m.network.ID(), m.asset.Code, terms)
@@ -115,6 +115,31 @@ func (a creationCalls) withoutRefused(priced []pricedMethod, fiat money.Currency
 	return kept, nil
 }
 
+// withoutUnreached returns the methods without those whose networks are not reached and whose providers made no payment request
+// in time. If none is left, the error is ErrUnreached.
+func (a *creationCalls) withoutUnreached(priced []pricedMethod) ([]pricedMethod, error) {
+	isLeftOut := func(m pricedMethod) bool {
+		return m.unreached && !slices.ContainsFunc(a.made, func(r PaymentRequest) bool { return r.Asset == m.asset.Code })
+	}
+	for _, m := range priced {
+		if !isLeftOut(m) {
+			continue
+		}
+		a.late = slices.DeleteFunc(a.late, func(c *call) bool {
+			if c.network == m.network.ID() {
+				a.cancelWhenMade(c)
+				return true
+			}
+			return false
+		})
+	}
+	kept := slices.DeleteFunc(slices.Clone(priced), isLeftOut)
+	if len(kept) == 0 {
+		return nil, ErrUnreached
+	}
+	return kept, nil
+}
+
 // attachLate adds the payment requests that are made later to the invoice, which is stored. No other call for the invoice
 // runs meanwhile.
 func (a creationCalls) attachLate(invoiceID string) {
@@ -146,13 +171,18 @@ func (a creationCalls) discard(err error) {
 		return
 	}
 	for _, c := range a.all {
-		a.service.calls.Go(func(context.Context) {
-			<-c.done
-			if c.err == nil {
-				a.service.cancel(c.network, c.request.Script)
-			}
-		})
+		a.cancelWhenMade(c)
 	}
+}
+
+// cancelWhenMade cancels the payment request of a call.
+func (a creationCalls) cancelWhenMade(c *call) {
+	a.service.calls.Go(func(context.Context) {
+		<-c.done
+		if c.err == nil {
+			a.service.cancel(c.network, c.request.Script)
+		}
+	})
 }
 
 // isRefusal reports whether the error of a creation means that no invoice was written. nil means that another one exists.

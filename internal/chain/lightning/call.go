@@ -1,6 +1,8 @@
 package lightning
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -17,6 +19,8 @@ import (
 const (
 	// maxAnswer is the maximum size of an answer, in bytes.
 	maxAnswer = 64 << 10
+	// minHidden is the minimum length of a secret that is hidden in error answers, in bytes.
+	minHidden = 8
 	// callTimeout is the maximum time of a call.
 	callTimeout = 10 * time.Second
 )
@@ -26,6 +30,10 @@ type Caller struct {
 	Dialer guard.Connector
 	// TLS is the configuration of https; nil trusts the certificates of the system.
 	TLS *tls.Config
+	// MaxAnswer is the maximum size of an answer, in bytes. Zero is 64 KiB.
+	MaxAnswer int64
+	// Secrets are the texts that authenticate the calls. They are hidden in error answers, which may repeat them.
+	Secrets []string
 }
 
 // AnyPort returns a connector that allows any port of public addresses, for servers that the merchant named.
@@ -81,22 +89,42 @@ func (c Caller) Do(ctx context.Context, r *http.Request) (status int, body []byt
 		return 0, nil, explain(err)
 	}
 	defer answer.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	limit := cmp.Or(c.MaxAnswer, maxAnswer)
+	body, err = io.ReadAll(io.LimitReader(answer.Body, limit+1))
 	switch {
 	case err != nil:
 		return 0, nil, fmt.Errorf("read answer: %w", explain(err))
-	case len(body) > maxAnswer:
-		return 0, nil, errors.New("the answer is larger than 64 KiB")
+	case int64(len(body)) > limit:
+		return 0, nil, NewAnswerError(fmt.Sprintf("the answer is larger than %d KiB", limit>>10))
 	case answer.StatusCode >= 300 && answer.StatusCode < 400:
 		return 0, nil, errors.New("the server answers with a redirect, which is not followed")
 	case answer.StatusCode == http.StatusTooManyRequests:
 		return 0, nil, ErrRateLimited
 	}
+	if answer.StatusCode != http.StatusOK {
+		for _, secret := range c.Secrets {
+			if len(secret) >= minHidden { // a shorter one is a part of common words
+				body = bytes.ReplaceAll(body, []byte(secret), []byte(hidden))
+			}
+		}
+	}
 	return answer.StatusCode, body, nil
 }
 
-// explain returns ErrCertificate for a certificate that the system does not trust.
+// noAnswerError is context.DeadlineExceeded with a text for people.
+type noAnswerError struct{}
+
+// Error implements error.
+func (noAnswerError) Error() string { return "the server does not answer in time" }
+
+// Is reports whether the target is context.DeadlineExceeded.
+func (noAnswerError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// explain returns the error of a call for people.
 func explain(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return noAnswerError{}
+	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return fmt.Errorf("the certificate of the server is not trusted: %w", err)
 	}

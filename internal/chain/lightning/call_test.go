@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -69,6 +70,8 @@ func TestCaller_follows_no_redirect_and_bounds_answers(t *testing.T) {
 			_, _ = w.Write(make([]byte, 64<<10+1))
 		case "/largest":
 			_, _ = w.Write(make([]byte, 64<<10))
+		case "/never":
+			<-r.Context().Done()
 		case "/busy":
 			w.WriteHeader(http.StatusTooManyRequests)
 		}
@@ -78,6 +81,15 @@ func TestCaller_follows_no_redirect_and_bounds_answers(t *testing.T) {
 		if _, _, err := get(t, c, "https://example.com"+path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", path, err, want)
 		}
+	}
+	brief, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	r, err := http.NewRequestWithContext(brief, http.MethodGet, "https://example.com/never", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.Do(brief, r); !errors.Is(err, context.DeadlineExceeded) || err.Error() != "the server does not answer in time" {
+		t.Errorf("no answer: error %v", err)
 	}
 	if status, body, err := get(t, c, "https://example.com/largest"); err != nil || status != http.StatusOK || len(body) != 64<<10 {
 		t.Errorf("the largest answer: status %d, %d bytes, %v", status, len(body), err)

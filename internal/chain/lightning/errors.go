@@ -12,7 +12,8 @@ var (
 	ErrUnknown = errors.New("the provider does not know the payment request")
 	// ErrFault means that an answer of the provider contradicts itself. No part of the answer is used.
 	ErrFault = errors.New("the provider contradicts itself")
-	// ErrAnswered means that the provider answers a call with an error, which says nothing about other calls.
+	// ErrAnswered means that the provider answers a call with an error, or with a useless answer. This says nothing about
+	// other calls. See NewAnswerError.
 	ErrAnswered = errors.New("the provider answers")
 	// ErrRevoked means that the provider refuses the connection.
 	ErrRevoked = errors.New("the provider refuses the connection")
@@ -27,6 +28,18 @@ var (
 	// ErrSilent means that a relay can be reached, but the wallet behind it does not answer.
 	ErrSilent = errors.New("the relay answers, the wallet does not: is it switched on?")
 )
+
+// answerError is an ErrAnswered with another text.
+type answerError struct{ text string }
+
+// NewAnswerError returns an error with a text, that is ErrAnswered.
+func NewAnswerError(text string) error { return answerError{text} }
+
+// Error implements error.
+func (e answerError) Error() string { return e.text }
+
+// Is reports whether the target is ErrAnswered.
+func (e answerError) Is(target error) bool { return target == ErrAnswered }
 
 // NewLimitError returns the error of a provider that makes requests from least to most millisatoshi. A most of 0 is no bound.
 func NewLimitError(least, most int64) *chain.LimitError {

@@ -42,6 +42,8 @@ type Network struct {
 	notified map[string]bool    // payment hashes of notified payments whose requests are to be looked up
 	backoff  backoff
 	failure  error // of the provider, which began the last wait
+	// succeededAt is the time of the last lookup that succeeded.
+	succeededAt time.Time
 }
 
 var _ interface {
@@ -96,9 +98,27 @@ func (n *Network) Ask(ctx context.Context, ask chain.Ask) (chain.Offer, error) {
 	if err != nil {
 		return chain.Offer{}, err
 	}
+	hash := hex.EncodeToString(r.PaymentHash[:])
+	if ask.Find {
+		if err := find(ctx, n.config.Provider, hash, made); err != nil {
+			return chain.Offer{}, errors.Join(err, n.Cancel(ctx, hash))
+		}
+	}
 	return chain.Offer{
-		Destination: chain.Destination{Address: made.Text, Script: hex.EncodeToString(r.PaymentHash[:])}, Until: r.Ends(), Lookup: made.LookupURL,
+		Destination: chain.Destination{Address: made.Text, Script: hash}, Until: r.Ends(), Lookup: made.LookupURL,
 	}, nil
+}
+
+// find looks up a new request, which has a payment hash.
+func find(ctx context.Context, p Provider, hash string, made Made) error {
+	status, err := p.Look(ctx, Sought{Hash: hash, Text: made.Text, LookupURL: made.LookupURL})
+	switch {
+	case err != nil:
+		return fmt.Errorf("look up a new request: %w", err)
+	case status.Settled:
+		return fmt.Errorf("%w: a new request is settled", ErrFault)
+	}
+	return nil
 }
 
 // Cancel implements chain.Requester.
@@ -180,12 +200,8 @@ func Examine(ctx context.Context, p Provider, currency string, now func() time.T
 		return Access{}, err
 	}
 	hash := hex.EncodeToString(r.PaymentHash[:])
-	status, err := p.Look(ctx, Sought{Hash: hash, Text: made.Text, LookupURL: made.LookupURL})
-	switch {
-	case err != nil:
-		return Access{}, fmt.Errorf("look up a new request: %w", err)
-	case status.Settled:
-		return Access{}, fmt.Errorf("%w: a new request is settled", ErrFault)
+	if err := find(ctx, p, hash, made); err != nil {
+		return Access{}, err
 	}
 	if c, ok := p.(Canceller); ok {
 		if err := c.Cancel(ctx, hash); err != nil {

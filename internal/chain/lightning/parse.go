@@ -52,7 +52,7 @@ func ParseConnection(text string) (Connection, error) {
 	case strings.HasPrefix(lower, "lno1"), strings.HasPrefix(lower, "lnbc"), strings.HasPrefix(lower, "lntb"):
 		return Connection{}, errors.New("a payment request or an offer is not a connection")
 	case strings.HasSuffix(lower, ".onion"):
-		return Connection{}, errors.New("a Lightning address of an onion service cannot be used")
+		return Connection{}, errOnion
 	}
 	if user, domain, ok := chain.LightningAddress(lower); ok {
 		return Connection{Kind: Address, User: user, Domain: domain}, nil
@@ -128,6 +128,9 @@ func parseNWC(text string) (Connection, error) {
 		u, err := url.Parse(relay)
 		if err != nil || u.Scheme != "wss" && u.Scheme != "ws" || u.Host == "" || u.User != nil || u.Fragment != "" {
 			return Connection{}, errors.New("a relay is not a wss:// URL")
+		}
+		if isOnion(u) {
+			return Connection{}, errOnion
 		}
 	}
 	return Connection{Kind: NWC, Relays: relays, WalletKey: key, Secret: NewSecret(secret)}, nil
@@ -210,5 +213,16 @@ func parseServer(text string) (string, error) {
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Contains(text, ";") {
 		return "", errors.New("the server is not an http or https URL without user, password and query")
 	}
+	if isOnion(u) {
+		return "", errOnion
+	}
 	return strings.TrimRight(u.String(), "/"), nil
+}
+
+// errOnion means that a connection names an onion service.
+var errOnion = errors.New("an onion service cannot be used: this program makes no connections over Tor")
+
+// isOnion reports whether a URL is that of an onion service.
+func isOnion(u *url.URL) bool {
+	return strings.HasSuffix(strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), ".onion")
 }

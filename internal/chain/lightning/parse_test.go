@@ -124,10 +124,13 @@ func TestParseConnection_names_what_is_wrong(t *testing.T) {
 		"type=lnd-rest;server=https://a;macaroonfilepath=/x":                         "files of the node",
 		"type=lnd-rest;server=https://a;macaroon=0201;certthumbprint=" + secret[:62]: "the certificate is not valid",
 		"type=lnd-rest;server=https://a;macaroon=0201;cert=-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n": "the certificate is not valid",
-		"lndconnect://node.example:8080":    "the macaroon is missing",
-		"lndconnect://?macaroon=0201":       "the server is not",
-		"lndconnect://node:x?macaroon=0201": "malformed",
-		"a" + strings.Repeat(secret, 300):   "longer than 16 KiB",
+		"lndconnect://node.example:8080":                                                  "the macaroon is missing",
+		"lndconnect://abcdefgh.onion:8080?macaroon=0201":                                  "onion service",
+		"type=phoenixd;server=http://ABCDEFGH.Onion.:9740;password=x":                     "onion service",
+		"nostr+walletconnect://" + wallet + "?relay=ws://abcdefgh.onion&secret=" + secret: "onion service",
+		"lndconnect://?macaroon=0201":                                                     "the server is not",
+		"lndconnect://node:x?macaroon=0201":                                               "malformed",
+		"a" + strings.Repeat(secret, 300):                                                 "longer than 16 KiB",
 	} {
 		got, err := lightning.ParseConnection(text)
 		if err == nil || !strings.Contains(err.Error(), want) {

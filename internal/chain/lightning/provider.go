@@ -134,7 +134,11 @@ func Check(made Made, ask Ask, network string, now time.Time) (bolt11.Request, e
 	case r.MilliSatoshi != ask.MilliSatoshi:
 		return bolt11.Request{}, fmt.Errorf("the payment request asks %d msat, want %d msat", r.MilliSatoshi, ask.MilliSatoshi)
 	case r.Ends().Before(now.Add(minLife)):
-		return bolt11.Request{}, fmt.Errorf("the payment request ends at %s, in less than %s", r.Ends().Format(time.RFC3339), minLife)
+		err := fmt.Errorf("the payment request ends at %s, in less than %s", r.Ends().Format(time.RFC3339), minLife)
+		if lag := now.Sub(r.Time).Round(time.Second); lag > minLife {
+			err = fmt.Errorf("%w: it states that it was made %s ago; compare the clocks of the provider and of this computer", err, lag)
+		}
+		return bolt11.Request{}, err
 	}
 	return r, nil
 }

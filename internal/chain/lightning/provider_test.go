@@ -30,6 +30,7 @@ func TestCheck_refuses_requests_that_shoppers_cannot_use(t *testing.T) {
 		"no named hash":   {func(_ *bolt11.Request, m *lightning.Made) { m.Hash = "" }, ""},
 		"a minute left":   {func(r *bolt11.Request, _ *lightning.Made) { r.Expiry = time.Minute }, ""},
 		"too short":       {func(r *bolt11.Request, _ *lightning.Made) { r.Expiry = 59 * time.Second }, "in less than 1m0s"},
+		"a slow clock":    {func(r *bolt11.Request, _ *lightning.Made) { r.Time = now.Add(-time.Hour) }, "made 1h0m0s ago; compare the clocks"},
 		"another network": {func(r *bolt11.Request, _ *lightning.Made) { r.Network = "tb" }, `for the network "lntb", want "lnbc"`},
 		"more by a msat":  {func(r *bolt11.Request, _ *lightning.Made) { r.MilliSatoshi++ }, "asks 100001 msat, want 100000 msat"},
 		"no amount":       {func(r *bolt11.Request, _ *lightning.Made) { r.MilliSatoshi = 0 }, "asks 0 msat, want 100000 msat"},

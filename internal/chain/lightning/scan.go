@@ -21,15 +21,26 @@ type lookup struct {
 	backoff backoff // after failures of this request only
 	failure error   // of the last lookup, nil if it succeeded
 	settled *chain.Transfer
+	// isOwn is true if failure says nothing about the lookups of other requests.
+	isOwn bool
 	// failingSince is the start of the current failure, zero if there is none.
 	failingSince time.Time
 	shownAt      time.Time // when a scan returned settled as new; zero if none did
+	notifiedAt   time.Time // when a payment of the request was notified for the last time
 }
 
-// isOver reports whether the provider answers for a request with errors only, long after its end. Then no scan waits for it any
+// isOver reports whether the lookups of a request fail and those of others do not, long after its end. Then no scan waits for it any
 // more: providers forget old requests.
 func (l *lookup) isOver(now time.Time) bool {
-	return isOfRequest(l.failure) && now.After(l.request.Until.Add(2*chain.LookupGrace))
+	return l.failure != nil && l.isOwn && now.After(l.request.Until.Add(2*chain.LookupGrace))
+}
+
+// rank returns the place of the request among those that are due: 1 if its last lookup failed, else 0.
+func (l *lookup) rank() int {
+	if l.failure != nil {
+		return 1
+	}
+	return 0
 }
 
 // showAgain is the time after which a settled request counts as new again, because its payment was not recorded.
@@ -66,8 +77,9 @@ func (n *Network) scan(ctx context.Context, watched chain.Watched) (chain.Snapsh
 	return s, nil
 }
 
-// takeDue replaces the requests by those of watched, and returns those that are due, those first that are due for longest and,
-// of these, the newest. delayed is an error if some of them are not looked up now, because the provider failed just before.
+// takeDue replaces the requests by those of watched, and returns those that are due: those first whose last lookup did not
+// fail, so that they do not wait for a request that always fails; of these, those that are due for longest, and of these, the
+// newest. delayed is an error if some of them are not looked up now, because the provider failed just before.
 func (n *Network) takeDue(watched chain.Watched, now time.Time) (due []*lookup, delayed error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -90,7 +102,7 @@ func (n *Network) takeDue(watched chain.Watched, now time.Time) (due []*lookup, 
 		}
 		if hash := l.request.Hash; n.notified[hash] {
 			delete(n.notified, hash)
-			l.dueAt = time.Time{}
+			l.dueAt, l.notifiedAt = time.Time{}, now
 		}
 		switch {
 		case l.settled != nil || now.Before(l.dueAt) || l.backoff.isWaiting(now):
@@ -101,7 +113,7 @@ func (n *Network) takeDue(watched chain.Watched, now time.Time) (due []*lookup, 
 		}
 	}
 	slices.SortFunc(due, func(a, b *lookup) int {
-		return cmp.Or(a.dueAt.Compare(b.dueAt), b.request.MadeAt.Compare(a.request.MadeAt))
+		return cmp.Or(a.rank()-b.rank(), a.dueAt.Compare(b.dueAt), b.request.MadeAt.Compare(a.request.MadeAt))
 	})
 	return due, delayed
 }
@@ -167,15 +179,18 @@ func (n *Network) lookUpOne(ctx context.Context, l *lookup, started time.Time) {
 	now := n.config.Now()
 	l.failure = err
 	if err == nil {
+		subscribed = subscribed && now.Sub(l.notifiedAt).Abs() > notifiedTime
 		l.settled, l.dueAt, l.failingSince = transfer, now.Add(interval(request, len(n.lookups), now, subscribed)), time.Time{}
 		l.backoff.reset()
 		n.backoff.reset()
+		n.succeededAt = now
 		return
 	}
+	l.isOwn = isOfRequest(err) || !l.failingSince.IsZero() && n.succeededAt.After(l.failingSince) // others succeed
 	if l.failingSince.IsZero() {
 		l.failingSince = now
 	}
-	if isOfRequest(err) {
+	if l.isOwn {
 		l.backoff.fail(now)
 	} else if !n.backoff.isWaiting(now) {
 		n.backoff.fail(now)
@@ -183,7 +198,7 @@ func (n *Network) lookUpOne(ctx context.Context, l *lookup, started time.Time) {
 	}
 }
 
-// isOfRequest reports whether an error says nothing about the lookups of other requests.
+// isOfRequest reports whether an error says nothing about the lookups of other requests, whether or not these succeed.
 func isOfRequest(err error) bool {
 	return errors.Is(err, ErrFault) || errors.Is(err, ErrAnswered) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -19,6 +19,9 @@ const (
 const (
 	// subscribedInterval is the least interval of the lookups of a request while notifications are received.
 	subscribedInterval = 30 * time.Second
+	// notifiedTime is the time after the notification of a payment for which the request is looked up as without notifications,
+	// because a provider may notify a payment before its lookups show it.
+	notifiedTime = time.Minute
 	// maxInterval is the longest interval.
 	maxInterval = time.Hour
 	// lastLookup is the time before the end of the lookups at which a request is looked up for the last time.

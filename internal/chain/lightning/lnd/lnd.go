@@ -20,8 +20,9 @@ import (
 	"chequer/internal/guard"
 )
 
-// maxEvent is the maximum size of a notification, in bytes. It lists the parts of a payment.
-const maxEvent = 1 << 20
+// maxInvoice is the maximum size of a payment request in an answer or a notification, in bytes. It lists the parts of all
+// attempts to pay the request, also of those that failed, which any payer can make.
+const maxInvoice = 1 << 20
 
 // Provider is a node of lnd. It implements lightning.Provider, lightning.Waker and lightning.Canceller.
 type Provider struct {
@@ -41,7 +42,10 @@ var _ interface {
 func New(c lightning.ProviderConfig) *Provider {
 	return &Provider{
 		Signal: lightning.NewSignal(), connection: c.Connection, log: c.Log,
-		call: lightning.Caller{Dialer: lightning.AnyPort(c.Dialer), TLS: lightning.Pinned(c.Connection.Certificate, c.TLS)},
+		call: lightning.Caller{
+			Dialer: lightning.AnyPort(c.Dialer), TLS: lightning.Pinned(c.Connection.Certificate, c.TLS), MaxAnswer: maxInvoice,
+			Secrets: []string{c.Connection.Secret.Reveal()},
+		},
 	}
 }
 
@@ -59,7 +63,7 @@ func (p *Provider) Access(ctx context.Context) (lightning.Access, error) {
 	if need := missing(operations); need != "" {
 		return lightning.Access{}, fmt.Errorf("%w: the macaroon does not allow %s: make one with lncli bakemacaroon invoices:read invoices:write", lightning.ErrUnsupported, need)
 	}
-	if err := lightning.CheckUnused(p.get(ctx, "/v1/invoice/"+lightning.UnusedHash, nil)); err != nil {
+	if err := lightning.CheckUnused(p.get(ctx, "/v1/invoice/"+lightning.UnusedHash, &invoice{})); err != nil {
 		return lightning.Access{}, fmt.Errorf("check the node: %w", err)
 	}
 	return lightning.Access{Spending: spending(operations)}, nil
@@ -150,7 +154,7 @@ func (p *Provider) receive(ctx context.Context, connected func()) error {
 	}
 	connected()
 	lines := bufio.NewScanner(answer.Body)
-	lines.Buffer(nil, maxEvent)
+	lines.Buffer(nil, maxInvoice)
 	for lines.Scan() {
 		var event struct {
 			Result struct {
@@ -239,11 +243,17 @@ func (p *Provider) explain(ctx context.Context, status int, content []byte) erro
 	if err := p.checkState(ctx); err != nil {
 		return err
 	}
-	if !isRefusal {
+	switch {
+	case strings.Contains(string(content), wantsTLS):
+		return errors.New("the server wants TLS: use https in the URL of the server")
+	case !isRefusal:
 		return fmt.Errorf("HTTP status %d", status)
 	}
-	return fmt.Errorf("lnd answers: %s", text)
+	return lightning.NewAnswerError("lnd answers: " + text)
 }
+
+// wantsTLS is in the answer of a server in Go, as lnd is, to a call without TLS.
+const wantsTLS = "HTTP request to an HTTPS server"
 
 // checkState returns an error if lnd reports that it cannot answer calls. This call needs no macaroon.
 func (p *Provider) checkState(ctx context.Context) error {

@@ -2,6 +2,9 @@ package lnd_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -119,8 +122,14 @@ func TestCalls_name_the_fault_of_the_node(t *testing.T) {
 		"too few operations": {func(n *lightningtest.LND) { n.Replace = always(500, `{"code":2,"message":"permission denied"}`) }, lightning.ErrRevoked, "revoked"},
 		"another fault":      {func(n *lightningtest.LND) { n.Replace = always(500, `{"code":2,"message":"disk\nfull"}`) }, nil, "lnd answers: disk full"},
 		"a proxy":            {func(n *lightningtest.LND) { n.Replace = always(404, `<html>no backend`) }, nil, "HTTP status 404"},
-		"a page":             {func(n *lightningtest.LND) { n.Replace = always(200, `<html>`) }, nil, "the answer is not JSON of lnd"},
-		"a redirect":         {func(n *lightningtest.LND) { n.Replace = always(302, ``) }, nil, "redirect"},
+		"no TLS": {func(n *lightningtest.LND) {
+			n.Replace = always(400, "Client sent an HTTP request to an HTTPS server.\n")
+		}, nil, "use https"},
+		"its macaroon": {func(n *lightningtest.LND) {
+			n.Replace = always(500, `{"code":2,"message":"header `+lightningtest.InvoiceMacaroon+` is too long"}`)
+		}, nil, "header [hidden] is too long"},
+		"a page":     {func(n *lightningtest.LND) { n.Replace = always(200, `<html>`) }, nil, "the answer is not JSON of lnd"},
+		"a redirect": {func(n *lightningtest.LND) { n.Replace = always(302, ``) }, nil, "redirect"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -128,12 +137,41 @@ func TestCalls_name_the_fault_of_the_node(t *testing.T) {
 			f.node.Set(func() { test.change(f.node) })
 			_, makeErr := f.Make(t.Context(), ask)
 			_, lookErr := f.Look(t.Context(), lightning.Sought{Hash: strings.Repeat("ab", 32)})
-			for call, err := range map[string]error{"Make": makeErr, "Look": lookErr} {
-				if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) || errors.Is(err, lightning.ErrUnknown) || strings.Contains(err.Error(), lightningtest.InvoiceMacaroon) {
+			_, accessErr := f.Access(t.Context())
+			for call, err := range map[string]error{"Make": makeErr, "Look": lookErr, "Access": accessErr} {
+				if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) || errors.Is(err, lightning.ErrUnknown) || strings.Contains(err.Error(), lightningtest.InvoiceMacaroon[:60]) {
 					t.Errorf("%s() = %v, want %q", call, err, test.want)
 				}
 			}
 		})
+	}
+}
+
+// A payer can make the answer for a request large, or an error, by failed attempts to pay it. This must neither hide the payment
+// nor stop the lookups of other requests.
+func TestLook_reads_an_answer_with_many_attempts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, noon, lightningtest.InvoiceMacaroon)
+	preimage := strings.Repeat("ab", 32)
+	raw, _ := hex.DecodeString(preimage)
+	hash := sha256.Sum256(raw)
+	answer := func(attempts int) string {
+		const part = `{"chan_id":"123456789012345678","htlc_index":"12","amt_msat":"1000","accept_height":900000,"accept_time":"1790000000","resolve_time":"1790000120","expiry_height":900080,"state":"CANCELED","custom_records":{},"mpp_total_amt_msat":"21000","amp":null}`
+		return fmt.Sprintf(`{"r_hash":%q,"r_preimage":%q,"state":"SETTLED","amt_paid_msat":"21000","settle_date":"1790000000","htlcs":[%s]}`,
+			base64.StdEncoding.EncodeToString(hash[:]), base64.StdEncoding.EncodeToString(raw), strings.TrimSuffix(strings.Repeat(part+",", attempts), ","))
+	}
+	look := func(body string, status int) (lightning.Status, error) {
+		f.node.Set(func() { f.node.Replace = always(status, body) })
+		return f.Look(t.Context(), lightning.Sought{Hash: hex.EncodeToString(hash[:])})
+	}
+	if status, err := look(answer(1000), 200); err != nil || !status.Settled || status.MilliSatoshi != 21_000 {
+		t.Errorf("a thousand attempts: Look() = %+v, %v, want the payment", status, err)
+	}
+	if status, err := look(answer(10_000), 200); !errors.Is(err, lightning.ErrAnswered) || !strings.Contains(err.Error(), "larger than 1024 KiB") {
+		t.Errorf("ten thousand attempts: Look() = %+v, %v, want ErrAnswered", status, err)
+	}
+	if status, err := look(`{"code":2,"message":"internal error"}`, 500); !errors.Is(err, lightning.ErrAnswered) {
+		t.Errorf("an error: Look() = %+v, %v, want ErrAnswered", status, err)
 	}
 }
 

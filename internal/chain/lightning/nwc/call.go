@@ -19,7 +19,7 @@ func (e *walletError) Error() string {
 	return fmt.Sprintf("the wallet answers %s: %s", lightning.Quote(e.code), lightning.Quote(e.message))
 }
 
-// Unwrap returns the error of package lightning for the code, or nil.
+// Unwrap returns the error of package lightning for the code.
 func (e *walletError) Unwrap() error {
 	switch e.code {
 	case "RATE_LIMITED":
@@ -31,13 +31,13 @@ func (e *walletError) Unwrap() error {
 	case "NOT_FOUND":
 		return lightning.ErrUnknown
 	}
-	return nil
+	return lightning.ErrAnswered
 }
 
 // isFinal reports whether another call with other parameters would have the same error.
 func (e *walletError) isFinal() bool {
 	err := e.Unwrap()
-	return err != nil && !errors.Is(err, lightning.ErrUnknown)
+	return !errors.Is(err, lightning.ErrUnknown) && !errors.Is(err, lightning.ErrAnswered)
 }
 
 // call calls a method of the wallet. If the wallet does not read the encryption, because the info event is missing or old,
@@ -200,7 +200,7 @@ func (p *Provider) encryption() encryption {
 func (p *Provider) read(reply *event, method string, result any) error {
 	text, err := p.pair.decrypt(reply.Content)
 	if err != nil {
-		return fmt.Errorf("reply of the wallet: %w", err)
+		return lightning.NewAnswerError("reply of the wallet: " + err.Error())
 	}
 	var content struct {
 		Type   string `json:"result_type"`
@@ -209,16 +209,16 @@ func (p *Provider) read(reply *event, method string, result any) error {
 	}
 	switch err := json.Unmarshal(text, &content); {
 	case err != nil:
-		return errors.New("the reply of the wallet is not JSON of NIP-47")
+		return lightning.NewAnswerError("the reply of the wallet is not JSON of NIP-47")
 	case content.Error != nil && content.Error.Code != "":
 		return &walletError{content.Error.Code, content.Error.Message}
 	case content.Type != method:
-		return fmt.Errorf("the wallet answers another method than %s", method)
+		return lightning.NewAnswerError("the wallet answers another method than " + method)
 	case len(content.Result) == 0 || string(content.Result) == "null":
-		return errors.New("the reply of the wallet has no result")
+		return lightning.NewAnswerError("the reply of the wallet has no result")
 	}
 	if err := json.Unmarshal(content.Result, result); err != nil {
-		return errors.New("the result of the wallet is not that of NIP-47")
+		return lightning.NewAnswerError("the result of the wallet is not that of NIP-47")
 	}
 	return nil
 }

@@ -157,7 +157,7 @@ func TestMake_returns_the_error_of_the_wallet(t *testing.T) {
 		"rate limited":   {refusal("RATE_LIMITED"), lightning.ErrRateLimited, "RATE_LIMITED: sorry"},
 		"restricted":     {refusal("RESTRICTED"), lightning.ErrRevoked, "RESTRICTED: sorry"},
 		"not offered":    {refusal("NOT_IMPLEMENTED"), lightning.ErrUnsupported, "NOT_IMPLEMENTED: sorry"},
-		"another code":   {refusal("QUOTA\nEXCEEDED"), nil, "QUOTA EXCEEDED: sorry"},
+		"another code":   {refusal("QUOTA\nEXCEEDED"), lightning.ErrAnswered, "QUOTA EXCEEDED: sorry"},
 		"no result":      {map[string]any{"result": nil}, nil, "has no result"},
 		"another method": {map[string]any{"result_type": "get_balance"}, nil, "another method than make_invoice"},
 		"a text":         {map[string]any{"result": "lnbc1"}, nil, "not that of NIP-47"},

@@ -3,6 +3,7 @@ package phoenixd
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,9 +41,13 @@ var _ interface {
 
 // New returns a new Provider. It makes no call.
 func New(c lightning.ProviderConfig) *Provider {
+	password := c.Connection.Secret.Reveal()
 	return &Provider{
 		Signal: lightning.NewSignal(), connection: c.Connection, log: c.Log,
-		call: lightning.Caller{Dialer: lightning.AnyPort(c.Dialer), TLS: c.TLS},
+		call: lightning.Caller{
+			Dialer: lightning.AnyPort(c.Dialer), TLS: c.TLS,
+			Secrets: []string{password, base64.StdEncoding.EncodeToString([]byte(":" + password))},
+		},
 	}
 }
 
@@ -157,7 +162,11 @@ func refusal(status int, body []byte) error {
 	if status == http.StatusUnauthorized {
 		return fmt.Errorf("%w: the password is wrong", lightning.ErrRevoked)
 	}
-	return fmt.Errorf("phoenixd answers with status %d: %s", status, lightning.Quote(string(body)))
+	text := fmt.Sprintf("phoenixd answers with status %d: %s", status, lightning.Quote(string(body)))
+	if status == http.StatusBadRequest || status == http.StatusInternalServerError {
+		return lightning.NewAnswerError(text)
+	}
+	return errors.New(text) // of a proxy
 }
 
 // Run implements lightning.Waker.

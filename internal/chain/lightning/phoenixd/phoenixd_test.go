@@ -2,6 +2,7 @@ package phoenixd_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -171,7 +172,8 @@ func TestCalls_name_the_fault(t *testing.T) {
 		want   string
 	}{
 		"a wrong password": {401, "Invalid authentication", lightning.ErrRevoked, "the password is wrong"},
-		"a bad request":    {400, "Request parameter\ndescription is too long", nil, "phoenixd answers with status 400: Request parameter description is too long"},
+		"a bad request":    {400, "Request parameter\ndescription is too long", lightning.ErrAnswered, "phoenixd answers with status 400: Request parameter description is too long"},
+		"its password":     {400, "bad header :" + limited + " " + base64.StdEncoding.EncodeToString([]byte(":"+limited)), lightning.ErrAnswered, "bad header :[hidden] [hidden]"},
 		"a proxy":          {404, "<html>no backend", nil, "status 404"},
 		"a page":           {200, "<html>", nil, "not JSON of phoenixd"},
 		"a redirect":       {302, "", nil, "redirect"},
