@@ -380,8 +380,8 @@ func (s *Storage) saveSums(ctx context.Context, q querier, before, after record)
 func (c change) saveEvents(ctx context.Context, q querier) error {
 	inv := c.inv
 	watchesMore := c.requested || c.after.row.expiresAt != c.before.row.expiresAt
-	watchesRefunds := !slices.EqualFunc(c.before.refunds, c.after.refunds, refundRow.isWatchedAs)
-	if len(inv.Events) == 0 && len(inv.Messages) == 0 && !watchesMore && !watchesRefunds {
+	refunds := newlyWatched(c.before.refunds, c.after.refunds)
+	if len(inv.Events) == 0 && len(inv.Messages) == 0 && !watchesMore && len(refunds) == 0 {
 		return nil
 	}
 	// A position is allocated even without events, since watchers load the destinations with
@@ -393,7 +393,7 @@ func (c change) saveEvents(ctx context.Context, q querier) error {
 	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil {
 		return err
 	}
-	if err := watchRefunds(ctx, q, c.before.refunds, c.after.refunds, position); err != nil || !watchesMore {
+	if err := watchRefunds(ctx, q, refunds, position); err != nil || !watchesMore {
 		return err
 	}
 	return saveDestinations(ctx, q, inv, position)

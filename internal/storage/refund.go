@@ -118,9 +118,10 @@ func (r refundRow) payment() *invoice.RefundPayment {
 	return p
 }
 
-// isWatchedAs reports whether the network is watched for the payments of two states of a refund in the same way.
-func (r refundRow) isWatchedAs(o refundRow) bool {
-	return r.script == o.script && r.watchUntil == o.watchUntil
+// watchesMore reports whether watchers have to load a refund after a change from another state: its payment is watched, and was watched
+// elsewhere, for another time or not at all.
+func (r refundRow) watchesMore(before refundRow) bool {
+	return r.script != "" && r.watchUntil.Valid && (r.script != before.script || r.watchUntil != before.watchUntil)
 }
 
 // refundColumns are the columns that refundRow.fields reads.
@@ -219,13 +220,23 @@ func claimTransaction(ctx context.Context, q querier, r refundRow) error {
 	return nil
 }
 
-// watchRefunds gives the refunds whose payment is watched in another way than before a position in the merchant's feed, from which
-// watchers load them.
-func watchRefunds(ctx context.Context, q querier, before, after []refundRow, position int64) error {
+// newlyWatched returns the refunds that watchers have to load after a change of an invoice.
+func newlyWatched(before, after []refundRow) (rows []refundRow) {
 	for i, r := range after {
-		if i < len(before) && r.isWatchedAs(before[i]) {
-			continue
+		var old refundRow
+		if i < len(before) {
+			old = before[i]
 		}
+		if r.watchesMore(old) {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// watchRefunds gives refunds a position in the merchant's feed, from which watchers load them.
+func watchRefunds(ctx context.Context, q querier, refunds []refundRow, position int64) error {
+	for _, r := range refunds {
 		if _, err := q.ExecContext(ctx, "UPDATE refunds SET position = $3 WHERE invoice_id = $1 AND number = $2", r.invoiceID, r.number, position); err != nil {
 			return fmt.Errorf("watch refund %s: %w", r.id, err)
 		}

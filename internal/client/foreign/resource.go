@@ -155,6 +155,9 @@ func (c *check) refund(r *api.Refund) {
 	c.word("refunds.address", r.Address, maxAddress)
 	c.word("refunds.payment_uri", r.PaymentURI, maxURI)
 	c.word("refunds.tx", r.Tx, maxAddress)
+	c.counter("refunds.confirmations", int64(r.Confirmations))
+	c.counter("refunds.required", int64(r.Required))
+	c.word("refunds.trouble", r.Trouble, maxWord)
 	for _, text := range []*string{&r.AddressBy, &r.AskedBy, &r.PreparedBy, &r.SentBy, &r.ClosedBy} {
 		c.text(text, maxMerchant)
 	}
