@@ -68,6 +68,8 @@ const (
 	ExceptionWrongAsset = "wrong_asset"
 	ExceptionOld        = "old"
 	ExceptionDelayed    = "delayed"
+
+	ExceptionRefundTrouble = "refund_trouble"
 )
 
 // InvoiceRequest is the body of invoice/new: the fields of the specification, then the optional

@@ -5,7 +5,7 @@ package api
 type Refund struct {
 	ID             string `json:"id"`
 	Kind           string `json:"kind"`            // received, surplus or part
-	State          string `json:"state"`           // asked, ready, sent, cancelled or declined
+	State          string `json:"state"`           // asked, ready, sent, confirmed, cancelled or declined
 	CryptoCurrency string `json:"crypto_currency"` // the asset that was received
 	Symbol         string `json:"symbol"`          // "EURC"
 	NetworkName    string `json:"network_name"`    // "Base"
@@ -17,7 +17,11 @@ type Refund struct {
 	Address    string `json:"address"`
 	AddressBy  string `json:"address_by"`  // "shopper", or the name of an account
 	PaymentURI string `json:"payment_uri"` // for the merchant's wallet, while the refund is ready
-	Tx         string `json:"tx"`          // stated by the merchant
+	Tx         string `json:"tx"`          // stated by the merchant, or shown by the network
+	// Confirmations counts up to Required; both are 0 if the network does not show the transaction.
+	Confirmations int    `json:"confirmations"`
+	Required      int    `json:"required"`
+	Trouble       string `json:"trouble"` // wrong_amount, double or replaced; empty if there is none
 	Reason     string `json:"reason"`      // for cancelled and declined refunds
 	AskedAt    string `json:"asked_at"`
 	AskedBy    string `json:"asked_by"`

@@ -148,6 +148,10 @@ func (discard) Observe(context.Context, invoice.Lease, chain.Snapshot, invoice.P
 	return nil
 }
 
+func (discard) ObserveRefunds(context.Context, invoice.Lease, chain.Snapshot, invoice.RefundOwners) error {
+	return nil
+}
+
 // heap returns the allocated heap in bytes.
 func heap() int64 {
 	runtime.GC()

@@ -113,7 +113,7 @@ func (b Block) Cursor() Cursor { return Cursor{Height: b.Height, Hash: b.Hash} }
 // Watched is the set of destinations that a scan looks for, in memory. It does not change
 // during a scan.
 type Watched interface {
-	// Destination reports whether a script is the destination of an open invoice.
+	// Destination reports whether a script is the destination of an open invoice or of a refund.
 	Destination(script string) bool
 	// Since returns the destinations that were added after a mark, and the mark for the
 	// next call. The zero mark returns all of them.

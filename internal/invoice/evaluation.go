@@ -41,7 +41,12 @@ const (
 	// Older means that money does not count because it is older than the invoice.
 	Older   Exception = "old"
 	Delayed Exception = "delayed"
+	// RefundInTrouble means that the payment of a refund is not as prepared; see RefundTrouble.
+	RefundInTrouble Exception = "refund_trouble"
 )
+
+// Exceptions are all exceptions, in the order in which they are reported.
+var Exceptions = []Exception{Underpaid, Overpaid, Late, WasReplaced, WasReorged, WrongAsset, Older, Delayed, RefundInTrouble}
 
 // State is the result of the rules for the facts of an invoice.
 type State struct {
@@ -130,9 +135,11 @@ func (inv *Invoice) exceptions(ledger ledger, status Status, underpaid bool, exc
 		Older:       ledger.old,
 		Late:        ledger.late,
 		Delayed:     !inv.DelayedAt.IsZero() && (status == Created || status == Pending),
+
+		RefundInTrouble: slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.Trouble != "" }),
 	}
 	var list []Exception
-	for _, e := range []Exception{Underpaid, Overpaid, Late, WasReplaced, WasReorged, WrongAsset, Older, Delayed} {
+	for _, e := range Exceptions {
 		if found[e] {
 			list = append(list, e)
 		}

@@ -26,6 +26,7 @@ const (
 	EventRefundRequested  EventType = "refund.requested"
 	EventRefundCreated    EventType = "refund.created"
 	EventRefundSent       EventType = "refund.sent"
+	EventRefundConfirmed  EventType = "refund.confirmed"
 	EventRefundCancelled  EventType = "refund.cancelled"
 	EventRefundDeclined   EventType = "refund.declined"
 )
@@ -34,7 +35,7 @@ const (
 var EventTypes = []EventType{
 	EventCreated, EventPending, EventPaid, EventExpired, EventDeclined, EventRequoted, EventReverted,
 	EventPaymentSeen, EventPaymentConfirmed, EventPaymentReplaced, EventPaymentReorged, EventException,
-	EventSaleFilled, EventSaleFailed, EventRefundRequested, EventRefundCreated, EventRefundSent, EventRefundCancelled, EventRefundDeclined,
+	EventSaleFilled, EventSaleFailed, EventRefundRequested, EventRefundCreated, EventRefundSent, EventRefundConfirmed, EventRefundCancelled, EventRefundDeclined,
 }
 
 // Event is something that happened to an invoice. It is written in the transaction of the change,
@@ -82,7 +83,7 @@ func eventTypesOf(before, after *Invoice, ignored map[string]bool) []EventType {
 
 // refundEvents are the types of the events of refunds that enter a state.
 var refundEvents = map[RefundState]EventType{
-	RefundSent: EventRefundSent, RefundCancelled: EventRefundCancelled, RefundDeclined: EventRefundDeclined,
+	RefundSent: EventRefundSent, RefundConfirmed: EventRefundConfirmed, RefundCancelled: EventRefundCancelled, RefundDeclined: EventRefundDeclined,
 }
 
 // refundEventTypes returns the types of the events of refunds. A change concerns one refund, except that a
@@ -96,7 +97,7 @@ func refundEventTypes(before, after *Invoice) (list []EventType) {
 		switch {
 		case r.Pending() && (isNew || before.Refunds[i].Requested()):
 			list = append(list, EventRefundCreated)
-		case t != "" && (isNew || before.Refunds[i].State != r.State):
+		case t != "" && (isNew || before.Refunds[i].State != r.State && !(r.State == RefundSent && before.Refunds[i].State == RefundConfirmed)):
 			list = append(list, t)
 		}
 	}

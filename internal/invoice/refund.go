@@ -34,7 +34,14 @@ type Refund struct {
 	// EndedQuote is the number of the newest quote if the invoice had ended when the merchant prepared the refund;
 	// otherwise 0. No later payment completes the price of that quote.
 	EndedQuote int
-	Tx         string // the transaction that the merchant stated
+	Tx         string // the transaction that the merchant stated, or that the network shows
+	// Payment is the transfer that pays the refund; nil if the network shows none.
+	Payment *RefundPayment
+	Trouble RefundTrouble // empty if there is none
+	// FormerAmounts are the amounts before the refund was renewed, which a wallet may still pay.
+	FormerAmounts []money.Amount
+	// WatchUntil is the time, on the real clock, until which the network is watched for the payment; zero if it is not.
+	WatchUntil time.Time
 	Reason     string // of the merchant, for the last state
 
 	// Asked, Prepared, Sent and Closed state the actor that moved the refund to a state, and the time. Closed
@@ -71,8 +78,10 @@ const (
 	RefundAsked RefundState = "asked"
 	// RefundReady means that the merchant can pay.
 	RefundReady RefundState = "ready"
-	// RefundSent means that the merchant stated a transaction.
+	// RefundSent means that the merchant stated a transaction, or that the network shows the payment.
 	RefundSent RefundState = "sent"
+	// RefundConfirmed means that the network shows the payment with the confirmations that it needs.
+	RefundConfirmed RefundState = "confirmed"
 	// RefundCancelled means that the merchant withdrew the refund before it was sent.
 	RefundCancelled RefundState = "cancelled"
 	// RefundDeclined means that the merchant declined the refund that the shopper asked for.
@@ -80,7 +89,7 @@ const (
 )
 
 // RefundStates are all states.
-var RefundStates = []RefundState{RefundAsked, RefundReady, RefundSent, RefundCancelled, RefundDeclined}
+var RefundStates = []RefundState{RefundAsked, RefundReady, RefundSent, RefundConfirmed, RefundCancelled, RefundDeclined}
 
 // RefundHold is the time for which the amount of a refund in fiat is valid.
 const RefundHold = 24 * time.Hour
@@ -101,7 +110,7 @@ func (r Refund) Last() Mark {
 	switch r.State {
 	case RefundReady:
 		return r.Prepared
-	case RefundSent:
+	case RefundSent, RefundConfirmed:
 		return r.Sent
 	case RefundCancelled, RefundDeclined:
 		return r.Closed
@@ -118,17 +127,21 @@ func (r Refund) Answered() bool {
 }
 
 // Takes reports whether the refund reduces the amount that can still be refunded. A request of the shopper does not.
-func (r Refund) Takes() bool { return r.State == RefundSent || r.Pending() }
+func (r Refund) Takes() bool { return r.Paid() || r.Pending() }
+
+// Paid reports whether the refund was sent.
+func (r Refund) Paid() bool { return r.State == RefundSent || r.State == RefundConfirmed }
 
 // matches reports whether the refund is in the asset of a balance.
 func (r Refund) matches(b Balance) bool { return r.Asset == b.Asset && r.Network == b.Network }
 
 // settles reports whether the refund is a final decision about its amount.
-func (r Refund) settles() bool { return r.State == RefundSent || r.State == RefundDeclined }
+func (r Refund) settles() bool { return r.Paid() || r.State == RefundDeclined }
 
 // equal reports whether two states of one refund are the same.
 func (r Refund) equal(o Refund) bool {
-	return r.State == o.State && r.Tx == o.Tx && r.Address == o.Address && r.HeldUntil.Equal(o.HeldUntil) && r.Amount.Equal(o.Amount)
+	return r.State == o.State && r.Tx == o.Tx && r.Address == o.Address && r.HeldUntil.Equal(o.HeldUntil) && r.Amount.Equal(o.Amount) &&
+		r.Trouble == o.Trouble && r.Payment.equal(o.Payment)
 }
 
 // KeptSurplus is the decision of the merchant to keep a surplus. The zero value means that there is none. It holds
@@ -387,7 +400,7 @@ func (inv *Invoice) undecided(b Balance, s State) money.Amount {
 // that the invoice received later is surplus.
 func (inv *Invoice) refundedAll(b Balance) bool {
 	return slices.ContainsFunc(inv.Refunds, func(r Refund) bool {
-		return r.State == RefundSent && r.Kind == RefundReceived && r.matches(b)
+		return r.Paid() && r.Kind == RefundReceived && r.matches(b)
 	})
 }
 

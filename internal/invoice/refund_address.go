@@ -89,7 +89,7 @@ func (s *Service) SetRefundAddress(ctx context.Context, id, by, asset, address s
 // the real clock, and was not paid, or a refund waits for another address.
 func (inv *Invoice) mayReplaceAddress(now time.Time) bool {
 	given := inv.RefundAddress
-	isPaid := slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.State == RefundSent && r.Address == given.Address })
+	isPaid := slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.Paid() && r.Address == given.Address })
 	return requestEnded(given.Address, now) && !isPaid ||
 		slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.Pending() && r.Address == "" && r.Asset == given.Asset })
 }

@@ -265,6 +265,7 @@ func (s *Service) RenewRefund(ctx context.Context, id, ref, by string, seen int6
 		if s.checkPayable(inv, renewed, r.Address) != nil {
 			return ErrRequestAmount
 		}
+		r.keepFormer(r.Amount)
 		r.Amount, r.Rate, r.Source, r.HeldUntil = renewed.Amount, renewed.Rate, renewed.Source, renewed.HeldUntil
 		r.Prepared = Mark{by, now}
 		return nil
@@ -289,7 +290,7 @@ func (s *Service) SendRefund(ctx context.Context, id, ref, tx, by string, seen i
 		case r.State == RefundSent && r.Tx == id:
 			return nil
 		}
-		r.State, r.Tx, r.Sent = RefundSent, id, Mark{by, now}
+		r.State, r.Tx, r.Sent, r.Payment, r.Trouble = RefundSent, id, Mark{by, now}, nil, ""
 		return nil
 	})
 }

@@ -249,6 +249,12 @@ func (s *Service) announceChange(ctx context.Context, inv *Invoice) {
 // and adds the version and events of the change.
 func (s *Service) applyChange(inv, before *Invoice, progress map[chain.ID]Progress) {
 	now := s.now()
+	for i := range inv.Refunds {
+		r := &inv.Refunds[i]
+		if i >= len(before.Refunds) || before.Refunds[i].State != r.State || before.Refunds[i].Script != r.Script {
+			r.watch(now)
+		}
+	}
 	s.coverAll(inv, progress)
 	inv.DelayedAt = delayedAt(inv, now.Add(inv.Clock))
 	l := inv.ledger()

@@ -49,6 +49,11 @@ type Storage interface {
 	// RecordedTransfers lists the transfers on a network that a new scan may change: present
 	// transfers that are unconfirmed, not deep enough, or in a block above the height.
 	RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]Recorded, error)
+	// RecordedRefunds lists the payments of refunds on a network that a new scan may change: those that are unconfirmed, not deep
+	// enough, or in a block above the height.
+	RecordedRefunds(ctx context.Context, network chain.ID, above int64) ([]RecordedRefund, error)
+	// RefundsPaidBy returns the invoice of each of the transfers on a network, by ID, that is recorded as the payment of a refund.
+	RefundsPaidBy(ctx context.Context, network chain.ID, transfers []string) (map[string]string, error)
 	// Progress returns the progress of each network.
 	Progress(ctx context.Context) (map[chain.ID]Progress, error)
 	// RecentProgress is Progress from a cache. It includes all saves of this process, and the saves

@@ -196,7 +196,7 @@ func caseOf(s invoice.Summary) string {
 func lastDecision(inv *invoice.Invoice) string {
 	at := inv.Kept.At
 	for _, r := range inv.Refunds {
-		if last := r.Last().At; (r.State == invoice.RefundSent || r.State == invoice.RefundDeclined) && last.After(at) {
+		if last := r.Last().At; (r.Paid() || r.State == invoice.RefundDeclined) && last.After(at) {
 			at = last
 		}
 	}

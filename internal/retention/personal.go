@@ -69,10 +69,11 @@ func isFinished(inv *invoice.Invoice, at time.Time) bool {
 	unconfirmed := func(t invoice.Transfer) bool {
 		return t.Presence == invoice.Present && (t.Block == nil || t.Confirmations < t.Required)
 	}
+	watched := func(r invoice.Refund) bool { return r.WatchUntil.Add(inv.Clock).After(at) }
 	unsold := func(s invoice.Sale) bool {
 		return s.State == invoice.SaleWaiting || s.State == invoice.SaleSending || s.State == invoice.SaleFailed
 	}
-	return !slices.ContainsFunc(inv.Transfers, unconfirmed) && !slices.ContainsFunc(inv.Refunds, invoice.Refund.Open) && !slices.ContainsFunc(inv.Sales, unsold)
+	return !slices.ContainsFunc(inv.Transfers, unconfirmed) && !slices.ContainsFunc(inv.Refunds, invoice.Refund.Open) && !slices.ContainsFunc(inv.Refunds, watched) && !slices.ContainsFunc(inv.Sales, unsold)
 }
 
 // lastActivity returns the latest time, on the invoice's own clock, of its creation, expiry, transfers, decisions, refunds

@@ -404,10 +404,11 @@ func TestDocument_has_every_word(t *testing.T) {
 		"DeliveryState": texts(merchant.DeliveryStates),
 		"RefundKind":    texts(invoice.RefundKinds),
 		"RefundState":   texts(invoice.RefundStates),
+		"RefundTrouble": append([]string{""}, texts(invoice.RefundTroubles)...),
 		"Status":        {api.StatusCreated, api.StatusPending, api.StatusPaid, api.StatusExpired, api.StatusDeclined},
 		"Exception": {
 			api.ExceptionUnderpaid, api.ExceptionOverpaid, api.ExceptionLate, api.ExceptionReplaced, api.ExceptionReorged,
-			api.ExceptionWrongAsset, api.ExceptionOld, api.ExceptionDelayed,
+			api.ExceptionWrongAsset, api.ExceptionOld, api.ExceptionDelayed, api.ExceptionRefundTrouble,
 		},
 	} {
 		if diff := cmp.Diff(want, enumValues(schemas[name].Value)); diff != "" {

@@ -131,6 +131,13 @@ func (s *Storage) Destinations(ctx context.Context, network chain.ID, since watc
 			if err := readDestinations(ctx, q, network, merchantID, since[merchantID], scanned, visit); err != nil {
 				return nil, err
 			}
+			above := since[merchantID]
+			if _, isLoaded := since[merchantID]; !isLoaded {
+				above = -1
+			}
+			if err := readWatchedRefunds(ctx, q, network, merchantID, above, scanned, visit); err != nil {
+				return nil, err
+			}
 		}
 		return marks, nil
 	})

@@ -348,7 +348,7 @@ func (s *Storage) writeRows(ctx context.Context, q querier, c change) error {
 			return err
 		}
 	}
-	if err := saveEvents(ctx, q, c.inv, c.requested || c.after.row.expiresAt != c.before.row.expiresAt); err != nil {
+	if err := c.saveEvents(ctx, q); err != nil {
 		return err
 	}
 	if err := s.saveCase(ctx, q, c.before.row, c.after.row); err != nil {
@@ -376,9 +376,12 @@ func (s *Storage) saveSums(ctx context.Context, q querier, before, after record)
 }
 
 // saveEvents writes the events and messages of a change and, if there is a new quote or a new payment request, the destinations
-// with the times until which they are watched.
-func saveEvents(ctx context.Context, q querier, inv *invoice.Invoice, watchesMore bool) error {
-	if len(inv.Events) == 0 && len(inv.Messages) == 0 && !watchesMore {
+// with the times until which they are watched. Watchers then also load the changed refunds.
+func (c change) saveEvents(ctx context.Context, q querier) error {
+	inv := c.inv
+	watchesMore := c.requested || c.after.row.expiresAt != c.before.row.expiresAt
+	refunds := newlyWatched(c.before.refunds, c.after.refunds)
+	if len(inv.Events) == 0 && len(inv.Messages) == 0 && !watchesMore && len(refunds) == 0 {
 		return nil
 	}
 	// A position is allocated even without events, since watchers load the destinations with
@@ -387,7 +390,10 @@ func saveEvents(ctx context.Context, q querier, inv *invoice.Invoice, watchesMor
 	if err != nil {
 		return err
 	}
-	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil || !watchesMore {
+	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil {
+		return err
+	}
+	if err := watchRefunds(ctx, q, refunds, position); err != nil || !watchesMore {
 		return err
 	}
 	return saveDestinations(ctx, q, inv, position)

@@ -312,6 +312,11 @@ func downgrade(t *testing.T, url string) {
 		"DROP INDEX wallets_connections", "DROP INDEX destinations_lightning",
 		"DROP TABLE sweep_rows", "DROP TABLE sweeps", "DROP TABLE sweep_leases",
 		"DROP TABLE simnet_requests", "ALTER TABLE destinations DROP COLUMN request",
+		"DROP INDEX refunds_by_position", "DROP INDEX refunds_by_payment", "DROP INDEX refunds_unfinal", "DROP INDEX refunds_by_block",
+		"ALTER TABLE refunds DROP COLUMN pay_id", "ALTER TABLE refunds DROP COLUMN pay_seen_at", "ALTER TABLE refunds DROP COLUMN pay_height",
+		"ALTER TABLE refunds DROP COLUMN pay_hash", "ALTER TABLE refunds DROP COLUMN pay_time", "ALTER TABLE refunds DROP COLUMN pay_confirmations",
+		"ALTER TABLE refunds DROP COLUMN pay_required", "ALTER TABLE refunds DROP COLUMN trouble", "ALTER TABLE refunds DROP COLUMN former_amounts",
+		"ALTER TABLE refunds DROP COLUMN watch_until", "ALTER TABLE refunds DROP COLUMN position",
 		"DELETE FROM goose_db_version WHERE version_id >= 58",
 	} {
 		execSQL(t, url, statement)

@@ -5,10 +5,13 @@ import (
 	"database/sql"
 	"fmt"
 	"math/big"
+	"strings"
+	"time"
 
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
 	"chequer/internal/money"
+	"chequer/internal/watcher"
 )
 
 // refundRow is a refund as stored in columns. If two rows are equal, nothing needs to be written.
@@ -30,6 +33,11 @@ type refundRow struct {
 	askedBy, preparedBy, sentBy, closedBy string
 	askedAt                               int64
 	preparedAt, sentAt, closedAt          sql.Null[int64]
+	payID, payHash                        string
+	paySeenAt, payHeight, payTime         sql.Null[int64]
+	payConfirmations, payRequired         int64
+	trouble, formerAmounts                string
+	watchUntil                            sql.Null[int64]
 }
 
 // refundsToRows returns the rows of an invoice's refunds, in order.
@@ -47,6 +55,17 @@ func refundsToRows(inv *invoice.Invoice) []refundRow {
 		}
 		if !r.Rate.IsZero() {
 			row.rate = r.Rate.Price()
+		}
+		row.trouble, row.watchUntil = string(r.Trouble), millis(r.WatchUntil)
+		for _, a := range r.FormerAmounts {
+			row.formerAmounts += " " + a.Minor().String()
+		}
+		if p := r.Payment; p != nil {
+			row.payID, row.paySeenAt = p.ID, millis(p.FirstSeen)
+			row.payConfirmations, row.payRequired = int64(p.Confirmations), int64(p.Required)
+			if b := p.Block; b != nil {
+				row.payHeight, row.payHash, row.payTime = sql.Null[int64]{V: b.Height, Valid: true}, b.Hash, millis(b.Time)
+			}
 		}
 		rows = append(rows, row)
 	}
@@ -69,6 +88,14 @@ func (r refundRow) refund(fiat money.Currency) (invoice.Refund, error) {
 		Sent:     invoice.Mark{By: r.sentBy, At: fromMillis(r.sentAt)},
 		Closed:   invoice.Mark{By: r.closedBy, At: fromMillis(r.closedAt)},
 	}
+	refund.Trouble, refund.WatchUntil, refund.Payment = invoice.RefundTrouble(r.trouble), fromMillis(r.watchUntil), r.payment()
+	for text := range strings.FieldsSeq(r.formerAmounts) {
+		former, ok := new(big.Int).SetString(text, 10)
+		if !ok {
+			return refund, fmt.Errorf("former amount is %q", text)
+		}
+		refund.FormerAmounts = append(refund.FormerAmounts, money.FromMinor(former, coin))
+	}
 	if r.rate == "" {
 		return refund, nil
 	}
@@ -79,12 +106,31 @@ func (r refundRow) refund(fiat money.Currency) (invoice.Refund, error) {
 	return refund, nil
 }
 
+// payment returns the payment of the refund, or nil.
+func (r refundRow) payment() *invoice.RefundPayment {
+	if r.payID == "" {
+		return nil
+	}
+	p := &invoice.RefundPayment{ID: r.payID, FirstSeen: fromMillis(r.paySeenAt), Confirmations: int(r.payConfirmations), Required: int(r.payRequired)}
+	if r.payHeight.Valid {
+		p.Block = &chain.Block{Height: r.payHeight.V, Hash: r.payHash, Time: fromMillis(r.payTime)}
+	}
+	return p
+}
+
+// watchesMore reports whether watchers have to load a refund after a change from another state: its payment is watched, and was watched
+// elsewhere, for another time or not at all.
+func (r refundRow) watchesMore(before refundRow) bool {
+	return r.script != "" && r.watchUntil.Valid && (r.script != before.script || r.watchUntil != before.watchUntil)
+}
+
 // refundColumns are the columns that refundRow.fields reads.
 const refundColumns = `refunds.invoice_id, refunds.number, refunds.id, refunds.merchant_id, refunds.mode, refunds.kind, refunds.state,
 	refunds.network, refunds.asset, refunds.coin, refunds.decimals, refunds.amount, refunds.rate, refunds.rate_source, refunds.value,
 	refunds.held_until, refunds.address, refunds.script, refunds.address_by, refunds.tx, refunds.reason, refunds.asked_by, refunds.asked_at,
 	refunds.prepared_by, refunds.prepared_at, refunds.sent_by, refunds.sent_at, refunds.closed_by, refunds.closed_at,
-	refunds.answered_at, refunds.ended_quote`
+	refunds.answered_at, refunds.ended_quote, refunds.pay_id, refunds.pay_seen_at, refunds.pay_height, refunds.pay_hash, refunds.pay_time,
+	refunds.pay_confirmations, refunds.pay_required, refunds.trouble, refunds.former_amounts, refunds.watch_until`
 
 // fields returns the variables for refundColumns.
 func (r *refundRow) fields() []any {
@@ -92,6 +138,7 @@ func (r *refundRow) fields() []any {
 		&r.invoiceID, &r.number, &r.id, &r.merchantID, &r.mode, &r.kind, &r.state, &r.network, &r.asset, &r.coin, &r.decimals, &r.amount,
 		&r.rate, &r.rateSource, &r.value, &r.heldUntil, &r.address, &r.script, &r.addressBy, &r.tx, &r.reason, &r.askedBy, &r.askedAt,
 		&r.preparedBy, &r.preparedAt, &r.sentBy, &r.sentAt, &r.closedBy, &r.closedAt, &r.receivedAt, &r.endedQuote,
+		&r.payID, &r.paySeenAt, &r.payHeight, &r.payHash, &r.payTime, &r.payConfirmations, &r.payRequired, &r.trouble, &r.formerAmounts, &r.watchUntil,
 	}
 }
 
@@ -116,25 +163,29 @@ func saveRefunds(ctx context.Context, q querier, before, after []refundRow) erro
 				INSERT INTO refunds (
 					invoice_id, number, id, merchant_id, mode, kind, state, network, asset, coin, decimals, amount, rate, rate_source,
 					value, held_until, address, script, address_by, tx, reason, asked_by, asked_at, prepared_by, prepared_at,
-					sent_by, sent_at, closed_by, closed_at, answered_at, ended_quote
+					sent_by, sent_at, closed_by, closed_at, answered_at, ended_quote, pay_id, pay_seen_at, pay_height, pay_hash, pay_time,
+					pay_confirmations, pay_required, trouble, former_amounts, watch_until
 				) VALUES (
 					$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
-					$26, $27, $28, $29, $30, $31
+					$26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41
 				)`,
 				r.invoiceID, r.number, r.id, r.merchantID, r.mode, r.kind, r.state, r.network, r.asset, r.coin, r.decimals, r.amount, r.rate, r.rateSource,
 				r.value, r.heldUntil, r.address, r.script, r.addressBy, r.tx, r.reason, r.askedBy, r.askedAt, r.preparedBy, r.preparedAt,
-				r.sentBy, r.sentAt, r.closedBy, r.closedAt, r.receivedAt, r.endedQuote)
+				r.sentBy, r.sentAt, r.closedBy, r.closedAt, r.receivedAt, r.endedQuote,
+				r.payID, r.paySeenAt, r.payHeight, r.payHash, r.payTime, r.payConfirmations, r.payRequired, r.trouble, r.formerAmounts, r.watchUntil)
 		case r != before[i]:
 			_, err = q.ExecContext(ctx, `
 				UPDATE refunds SET
 					kind = $3, state = $4, network = $5, asset = $6, coin = $7, decimals = $8, amount = $9, rate = $10, rate_source = $11,
 					value = $12, held_until = $13, address = $14, script = $15, address_by = $16, tx = $17, reason = $18, asked_by = $19,
 					prepared_by = $20, prepared_at = $21, sent_by = $22, sent_at = $23, closed_by = $24, closed_at = $25,
-					answered_at = $26, ended_quote = $27
+					answered_at = $26, ended_quote = $27, pay_id = $28, pay_seen_at = $29, pay_height = $30, pay_hash = $31, pay_time = $32,
+					pay_confirmations = $33, pay_required = $34, trouble = $35, former_amounts = $36, watch_until = $37
 				WHERE invoice_id = $1 AND number = $2`,
 				r.invoiceID, r.number, r.kind, r.state, r.network, r.asset, r.coin, r.decimals, r.amount, r.rate, r.rateSource,
 				r.value, r.heldUntil, r.address, r.script, r.addressBy, r.tx, r.reason, r.askedBy,
-				r.preparedBy, r.preparedAt, r.sentBy, r.sentAt, r.closedBy, r.closedAt, r.receivedAt, r.endedQuote)
+				r.preparedBy, r.preparedAt, r.sentBy, r.sentAt, r.closedBy, r.closedAt, r.receivedAt, r.endedQuote,
+				r.payID, r.paySeenAt, r.payHeight, r.payHash, r.payTime, r.payConfirmations, r.payRequired, r.trouble, r.formerAmounts, r.watchUntil)
 		}
 		if err != nil {
 			return fmt.Errorf("write refund %s: %w", r.id, err)
@@ -168,6 +219,95 @@ func claimTransaction(ctx context.Context, q querier, r refundRow) error {
 	}
 	return nil
 }
+
+// newlyWatched returns the refunds that watchers have to load after a change of an invoice.
+func newlyWatched(before, after []refundRow) (rows []refundRow) {
+	for i, r := range after {
+		var old refundRow
+		if i < len(before) {
+			old = before[i]
+		}
+		if r.watchesMore(old) {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// watchRefunds gives refunds a position in the merchant's feed, from which watchers load them.
+func watchRefunds(ctx context.Context, q querier, refunds []refundRow, position int64) error {
+	for _, r := range refunds {
+		if _, err := q.ExecContext(ctx, "UPDATE refunds SET position = $3 WHERE invoice_id = $1 AND number = $2", r.invoiceID, r.number, position); err != nil {
+			return fmt.Errorf("watch refund %s: %w", r.id, err)
+		}
+	}
+	return nil
+}
+
+// readWatchedRefunds calls visit with the scripts of the refunds of a merchant that are watched; see Destinations.
+func readWatchedRefunds(ctx context.Context, q querier, network chain.ID, merchantID string, aboveMark int64, scanned time.Time, visit func(watcher.Destination)) error {
+	return visitRows(ctx, q, func(row scanner) error {
+		d := watcher.Destination{Owner: invoice.Owner{MerchantID: merchantID}}
+		var until int64
+		if err := row.Scan(&d.Script, &d.InvoiceID, &d.Refund, &until); err != nil {
+			return err
+		}
+		d.Until = utc(until)
+		visit(d)
+		return nil
+	}, watchedRefunds, merchantID, string(network), aboveMark, scanned.UnixMilli())
+}
+
+// watchedRefunds is the statement of readWatchedRefunds. The refunds of an upgraded database have the position 0, so the mark of a
+// first load is -1.
+const watchedRefunds = `SELECT script, invoice_id, id, watch_until FROM refunds
+	WHERE merchant_id = $1 AND network = $2 AND position > $3 AND watch_until IS NOT NULL AND watch_until >= $4 AND script <> '' ORDER BY position`
+
+// The statements of RecordedRefunds, which together use two indexes.
+const (
+	selectRecordedRefund = `SELECT invoice_id, script, pay_id, pay_seen_at, pay_height, pay_hash, pay_time, pay_confirmations, pay_required FROM refunds
+		WHERE network = $1 AND pay_id <> '' AND `
+	unfinalRefunds = selectRecordedRefund + "pay_confirmations < pay_required"
+	refundsAbove   = selectRecordedRefund + "pay_height > $2 AND pay_confirmations >= pay_required"
+)
+
+// RecordedRefunds implements invoice.Storage.
+func (s *Storage) RecordedRefunds(ctx context.Context, network chain.ID, above int64) ([]invoice.RecordedRefund, error) {
+	return readAll(ctx, s, "recorded payments of refunds", func(row scanner) (invoice.RecordedRefund, error) {
+		var r refundRow
+		err := row.Scan(&r.invoiceID, &r.script, &r.payID, &r.paySeenAt, &r.payHeight, &r.payHash, &r.payTime, &r.payConfirmations, &r.payRequired)
+		if err != nil {
+			return invoice.RecordedRefund{}, err
+		}
+		return invoice.RecordedRefund{InvoiceID: r.invoiceID, Script: r.script, RefundPayment: *r.payment()}, nil
+	}, unfinalRefunds+" UNION ALL "+refundsAbove, string(network), above)
+}
+
+// RefundsPaidBy implements invoice.Storage.
+func (s *Storage) RefundsPaidBy(ctx context.Context, network chain.ID, transfers []string) (map[string]string, error) {
+	payees, err := answer(ctx, s.read, func(ctx context.Context, q querier) (map[string]string, error) {
+		payees := map[string]string{}
+		for _, id := range transfers {
+			err := visitRows(ctx, q, func(row scanner) error {
+				var invoiceID string
+				err := row.Scan(&invoiceID)
+				payees[id] = invoiceID
+				return err
+			}, refundPaidBy, string(network), id)
+			if err != nil {
+				return nil, err
+			}
+		}
+		return payees, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("refunds paid by transfers on %s: %w", network, err)
+	}
+	return payees, nil
+}
+
+// refundPaidBy selects the invoice of the refund that a transfer pays.
+const refundPaidBy = "SELECT invoice_id FROM refunds WHERE network = $1 AND pay_id = $2 AND pay_id <> ''"
 
 // Refunds implements invoice.ListStorage.
 func (s *Storage) Refunds(ctx context.Context, f invoice.RefundFilter, after invoice.Position, limit int) ([]invoice.ListedRefund, error) {

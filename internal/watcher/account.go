@@ -39,8 +39,8 @@ func (x *index) Accounts() iter.Seq[chain.Account] {
 func (x *index) Strays() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, e := range slices.Backward(x.entries) {
-			script, _ := e.split()
-			if x.accounts[script] == nil && !yield(script) {
+			script, invoiceID := e.split()
+			if invoiceID != "" && x.accounts[script] == nil && !yield(script) {
 				return
 			}
 		}
@@ -53,7 +53,7 @@ func (x *index) account(script string) *account {
 	if a := x.accounts[script]; a != nil {
 		return a
 	}
-	if !x.Destination(script) {
+	if _, owned := x.owner(script); !owned {
 		return nil
 	}
 	a := &account{stray: true}

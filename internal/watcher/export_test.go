@@ -27,6 +27,9 @@ func (x Index) Drop(scanned time.Time) bool {
 // Owner is owner.
 func (x Index) Owner(script string) (invoice.Owner, bool) { return x.owner(script) }
 
+// RefundOwners is refundOwners.
+func (x Index) RefundOwners(script string) []invoice.Owner { return x.refundOwners(script) }
+
 // RenewEvery sets the interval at which the lease is renewed during a step.
 func (w *Watcher) RenewEvery(d time.Duration) { w.renewInterval = d }
 

@@ -25,6 +25,7 @@ type index struct {
 	droppedAt       time.Time                       // scanned time of the last removal of expired destinations
 	accounts        map[string]*account             // by script
 	requests        map[string]chain.PendingRequest // by payment hash; those whose payment is not recorded
+	refunds         map[string][]refundOwner        // refunds by their scripts
 	read            chain.Block                     // see chain.Accounts
 	// unsettled is true if the accounts may differ from the recorded state.
 	unsettled bool
@@ -39,6 +40,13 @@ type entry struct {
 	merchant     uint32 // index in merchants
 }
 
+// refundOwner is a refund to a script, with its invoice.
+type refundOwner struct {
+	invoice.Owner
+	id    string
+	until int64 // in Unix seconds
+}
+
 func (e entry) split() (script, invoiceID string) { return e.text[:e.script], e.text[e.script:] }
 
 // newIndex returns an empty index. Its numbers are above those of the index before, so that Since
@@ -48,7 +56,7 @@ func newIndex(before *index) *index {
 	if before != nil {
 		last = before.last
 	}
-	return &index{last: last, numbers: map[string]uint64{}, merchantIndexes: map[string]uint32{}, outpoints: map[string]bool{}, accounts: map[string]*account{}, requests: map[string]chain.PendingRequest{}, unsettled: true}
+	return &index{last: last, numbers: map[string]uint64{}, merchantIndexes: map[string]uint32{}, outpoints: map[string]bool{}, accounts: map[string]*account{}, requests: map[string]chain.PendingRequest{}, refunds: map[string][]refundOwner{}, unsettled: true}
 }
 
 // Destination implements chain.Watched.
@@ -88,7 +96,18 @@ func (x *index) owner(script string) (invoice.Owner, bool) {
 	}
 	e := x.entries[x.find(number)]
 	_, invoiceID := e.split()
-	return invoice.Owner{InvoiceID: invoiceID, MerchantID: x.merchants[e.merchant]}, true
+	return invoice.Owner{InvoiceID: invoiceID, MerchantID: x.merchants[e.merchant]}, invoiceID != ""
+}
+
+// refundOwners returns the invoices with refunds to a script.
+func (x *index) refundOwners(script string) []invoice.Owner {
+	var list []invoice.Owner
+	for _, o := range x.refunds[script] {
+		if !slices.Contains(list, o.Owner) {
+			list = append(list, o.Owner)
+		}
+	}
+	return list
 }
 
 // find returns the index of the first entry whose number is at least the given number.
@@ -104,15 +123,23 @@ func (x *index) add(d Destination) {
 	} else {
 		x.requests[d.Script] = *d.Request
 	}
-	if number, known := x.numbers[d.Script]; known {
-		x.entries[x.find(number)].watchedUntil = d.Until.Unix()
-		return
+	isRefund := d.Refund != ""
+	if isRefund {
+		x.addRefund(d)
+		d.InvoiceID = "" // the entry has no invoice
 	}
-	merchant, known := x.merchantIndexes[d.MerchantID]
-	if !known {
-		merchant = uint32(len(x.merchants))
-		x.merchants = append(x.merchants, d.MerchantID)
-		x.merchantIndexes[d.MerchantID] = merchant
+	merchant := x.merchantIndex(d.MerchantID)
+	if number, known := x.numbers[d.Script]; known {
+		e := &x.entries[x.find(number)]
+		_, invoiceID := e.split()
+		if !isRefund {
+			e.watchedUntil = d.Until.Unix()
+		}
+		if !isRefund && invoiceID == "" { // it was the destination of refunds only
+			e.text, e.merchant = d.Script+d.InvoiceID, merchant
+			x.addAccount(d, merchant)
+		}
+		return
 	}
 	x.last++
 	e := entry{
@@ -121,11 +148,39 @@ func (x *index) add(d Destination) {
 	script, _ := e.split()
 	x.numbers[script] = x.last
 	x.entries = append(x.entries, e)
-	if d.Account != nil {
-		x.accounts[script] = &account{Account: *d.Account, merchant: merchant}
-		// A destination that was dropped and is watched again has recorded rises.
-		x.unsettled = x.unsettled || d.Account.Position <= x.marks[d.MerchantID]
+	x.addAccount(d, merchant)
+}
+
+// merchantIndex returns the index of a merchant in merchants.
+func (x *index) merchantIndex(id string) uint32 {
+	merchant, known := x.merchantIndexes[id]
+	if !known {
+		merchant = uint32(len(x.merchants))
+		x.merchants = append(x.merchants, id)
+		x.merchantIndexes[id] = merchant
 	}
+	return merchant
+}
+
+// addAccount adds the account of a destination whose balance is watched.
+func (x *index) addAccount(d Destination, merchant uint32) {
+	if d.Account == nil {
+		return
+	}
+	x.accounts[d.Script] = &account{Account: *d.Account, merchant: merchant}
+	// A destination that was dropped and is watched again has recorded rises.
+	x.unsettled = x.unsettled || d.Account.Position <= x.marks[d.MerchantID]
+}
+
+// addRefund adds a refund to a script, or changes the time until which its payment is watched.
+func (x *index) addRefund(d Destination) {
+	owners, until := x.refunds[d.Script], d.Until.Unix()
+	i := slices.IndexFunc(owners, func(o refundOwner) bool { return o.id == d.Refund })
+	if i < 0 {
+		x.refunds[d.Script] = append(owners, refundOwner{d.Owner, d.Refund, until})
+		return
+	}
+	owners[i].until = until
 }
 
 // watchSpends watches the inputs of unconfirmed transfers.
@@ -147,10 +202,15 @@ func (x *index) dropExpired(scanned time.Time) {
 		return
 	}
 	x.droppedAt = scanned
+	for script, owners := range x.refunds {
+		if x.refunds[script] = slices.DeleteFunc(owners, func(o refundOwner) bool { return o.until < scanned.Unix() }); len(x.refunds[script]) == 0 {
+			delete(x.refunds, script)
+		}
+	}
 	x.entries = slices.DeleteFunc(x.entries, func(e entry) bool {
-		isExpired := e.watchedUntil < scanned.Unix()
+		script, invoiceID := e.split()
+		isExpired := len(x.refunds[script]) == 0 && (invoiceID == "" || e.watchedUntil < scanned.Unix())
 		if isExpired {
-			script, _ := e.split()
 			delete(x.numbers, script)
 			delete(x.accounts, script)
 			delete(x.requests, script)

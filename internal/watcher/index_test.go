@@ -69,6 +69,46 @@ func TestIndex_returns_new_destinations_since_a_mark(t *testing.T) {
 	wantSince(t, next, &all, "script3")
 }
 
+// refundTo returns a refund of an invoice to the script of the nth destination, watched for some hours from noon.
+func refundTo(n int, id, invoiceID string, hours int) watcher.Destination {
+	return watcher.Destination{Script: fmt.Sprint("script", n), Refund: id, Until: noon.Add(time.Duration(hours) * time.Hour), Owner: invoice.Owner{InvoiceID: invoiceID, MerchantID: "m"}}
+}
+
+func TestIndex_watches_the_addresses_of_refunds(t *testing.T) {
+	t.Parallel()
+	x := watcher.NewIndex(watcher.Index{})
+	var mark uint64
+	x.Add(refundTo(1, "r1", "i1", 5))
+	x.Add(refundTo(1, "r2", "i1", 5))
+	x.Add(refundTo(1, "r3", "i2", 5))
+	wantSince(t, x, &mark, "script1")
+	owners := func() (ids []string) {
+		for _, o := range x.RefundOwners("script1") {
+			ids = append(ids, o.InvoiceID)
+		}
+		return ids
+	}
+	if _, owned := x.Owner("script1"); owned || !x.Destination("script1") {
+		t.Error("a script of refunds is not watched, or has an invoice that is paid to it")
+	}
+	if diff := cmp.Diff([]string{"i1", "i2"}, owners()); diff != "" {
+		t.Errorf("invoices with refunds (-want +got):\n%s", diff)
+	}
+	x.Add(destination(1, 2)) // an invoice with the same script
+	if owner, _ := x.Owner("script1"); owner != destination(1, 2).Owner {
+		t.Errorf("the script belongs to %v", owner)
+	}
+	x.Add(refundTo(1, "r3", "i2", 99)) // sent later
+	x.Drop(noon.Add(6 * time.Hour))
+	if diff := cmp.Diff([]string{"i2"}, owners()); diff != "" || !x.Destination("script1") {
+		t.Errorf("after six hours (-want +got):\n%s", diff)
+	}
+	x.Drop(noon.Add(100 * time.Hour))
+	if len(owners()) > 0 || x.Destination("script1") {
+		t.Error("the script is watched after the end")
+	}
+}
+
 func TestIndex_iteration_can_stop_early_and_be_repeated(t *testing.T) {
 	t.Parallel()
 	x := watcher.NewIndex(watcher.Index{})

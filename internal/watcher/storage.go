@@ -49,6 +49,9 @@ type Destination struct {
 	Until time.Time
 	// Account is set if the network's native coin is expected and observed by balances.
 	Account *Account
+	// Refund is the ID of the refund of the invoice that is paid to the script; "" for the destinations of the invoice itself. Other
+	// refunds may have the same script.
+	Refund string
 	// Request is set if the destination is a payment request whose payment is not recorded.
 	Request *chain.PendingRequest
 }

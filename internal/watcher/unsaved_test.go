@@ -49,3 +49,7 @@ type refusing struct{ err error }
 func (r refusing) Observe(context.Context, invoice.Lease, chain.Snapshot, invoice.Progress, invoice.Owners) error {
 	return r.err
 }
+
+func (r refusing) ObserveRefunds(context.Context, invoice.Lease, chain.Snapshot, invoice.RefundOwners) error {
+	return r.err
+}

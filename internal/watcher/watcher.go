@@ -17,6 +17,8 @@ import (
 // Observer records the results of a scan.
 type Observer interface {
 	Observe(ctx context.Context, lease invoice.Lease, snapshot chain.Snapshot, reached invoice.Progress, owners invoice.Owners) error
+	// ObserveRefunds records the payments of refunds.
+	ObserveRefunds(ctx context.Context, lease invoice.Lease, snapshot chain.Snapshot, owners invoice.RefundOwners) error
 }
 
 // Config holds the dependencies of a Watcher.
@@ -167,6 +169,9 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 	}
 	w.index.unsettled = true // until everything is recorded
 	if err := w.Observer.Observe(ctx, lease, snapshot, reached, w.index.owner); err != nil {
+		return false, err
+	}
+	if err := w.Observer.ObserveRefunds(ctx, lease, snapshot, w.index.refundOwners); err != nil {
 		return false, err
 	}
 	if err := w.Storage.SaveProgress(ctx, lease, reached); err != nil {

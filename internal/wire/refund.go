@@ -39,6 +39,9 @@ func Refund(invoices *invoice.Service, r invoice.Refund) api.Refund {
 	if !r.Rate.IsZero() {
 		refund.Rate = r.Rate.Price()
 	}
+	if refund.Trouble = string(r.Trouble); r.Payment != nil {
+		refund.Confirmations, refund.Required = r.Payment.Confirmations, r.Payment.Required
+	}
 	if a, known := invoices.KnownAsset(r.Network, r.Asset); known {
 		refund.Symbol, refund.NetworkName = a.Symbol, a.AddressNetwork(r.Address)
 	}

@@ -70,9 +70,11 @@ type RefundRow struct {
 	URL    string
 	State  State
 	Detail string
-	Time   string // value of the datetime attribute
-	At     string // time as displayed
-	Tx     []views.Group
+	// Warning is about something that the merchant has to look at; empty if there is nothing.
+	Warning string
+	Time    string // value of the datetime attribute
+	At      string // time as displayed
+	Tx      []views.Group
 }
 
 // Refunds is the list of a shop's refunds.

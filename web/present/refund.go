@@ -54,7 +54,7 @@ func needsOtherAddress(r api.Resource) bool {
 }
 
 // refundNoteIDs are the keys of the sentences about refunds in a state.
-var refundNoteIDs = map[string]string{"ready": "refund.note.ready", "sent": "refund.note.sent", "declined": "refund.note.declined"}
+var refundNoteIDs = map[string]string{"ready": "refund.note.ready", "sent": "refund.note.sent", "confirmed": "refund.note.confirmed", "declined": "refund.note.declined"}
 
 // maxRefundNotes is the largest number of refunds, beginning with the newest, that a page shows notes about.
 const maxRefundNotes = 5
@@ -62,7 +62,7 @@ const maxRefundNotes = 5
 // isDecided reports whether the merchant has decided about all received money by refunds, or by keeping the surplus.
 // The page then does not say that a decision is open.
 func isDecided(r api.Resource) bool {
-	final := func(f api.Refund) bool { return f.State == "sent" || f.State == "declined" }
+	final := func(f api.Refund) bool { return isSent(f) || f.State == "declined" }
 	return !r.NeedsDecision && (slices.ContainsFunc(r.Refunds, final) || keepsSurplus(r))
 }
 
@@ -131,8 +131,11 @@ func waitsForAddress(f api.Refund) bool { return f.State == "asked" && f.Address
 
 // goesToAddress reports whether a refund is, or will be, paid to an address.
 func goesToAddress(f api.Refund, address string) bool {
-	return address != "" && f.Address == address && (f.State == "asked" || f.State == "ready" || f.State == "sent")
+	return address != "" && f.Address == address && (f.State == "asked" || f.State == "ready" || isSent(f))
 }
+
+// isSent reports whether a refund was sent.
+func isSent(f api.Refund) bool { return f.State == "sent" || f.State == "confirmed" }
 
 // refundAmount returns the amount of a refund, with its value in the currency of the invoice if that is known.
 func refundAmount(f api.Refund, r api.Resource, s pageContext) string {

@@ -93,7 +93,7 @@ func TestClient_refuses_an_answer_with_an_invalid_field(t *testing.T) {
 		"mode":                            {`"demo"`},
 		"version":                         counters,
 		"status":                          {`""`, `"Paid"`, `"paid\n\ndata: x"`, `"unknown"`},
-		"exceptions":                      {`["stolen"]`, `[""]`, `["late","late","late","late","late","late","late","late","late"]`},
+		"exceptions":                      {`["stolen"]`, `[""]`, `["late","late","late","late","late","late","late","late","late","late"]`},
 		"created_at":                      times,
 		"expired_at":                      times,
 		"paid_at":                         times,

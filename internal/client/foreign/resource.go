@@ -12,7 +12,7 @@ var (
 	statuses   = []string{api.StatusCreated, api.StatusPending, api.StatusPaid, api.StatusExpired, api.StatusDeclined}
 	exceptions = []string{
 		api.ExceptionUnderpaid, api.ExceptionOverpaid, api.ExceptionLate, api.ExceptionReplaced,
-		api.ExceptionReorged, api.ExceptionWrongAsset, api.ExceptionOld, api.ExceptionDelayed,
+		api.ExceptionReorged, api.ExceptionWrongAsset, api.ExceptionOld, api.ExceptionDelayed, api.ExceptionRefundTrouble,
 	}
 	paymentStates = []string{"seen", "confirmed", "late", "replaced", "reorged", "dust", "old", "wrong_asset"}
 	refundKinds   = []string{"received", "surplus", "part"}
@@ -155,6 +155,9 @@ func (c *check) refund(r *api.Refund) {
 	c.word("refunds.address", r.Address, maxAddress)
 	c.word("refunds.payment_uri", r.PaymentURI, maxURI)
 	c.word("refunds.tx", r.Tx, maxAddress)
+	c.counter("refunds.confirmations", int64(r.Confirmations))
+	c.counter("refunds.required", int64(r.Required))
+	c.word("refunds.trouble", r.Trouble, maxWord)
 	for _, text := range []*string{&r.AddressBy, &r.AskedBy, &r.PreparedBy, &r.SentBy, &r.ClosedBy} {
 		c.text(text, maxMerchant)
 	}

@@ -337,6 +337,36 @@ func (s *Storage) RecordedTransfers(_ context.Context, network chain.ID, above i
 	return list, nil
 }
 
+// RecordedRefunds implements invoice.Storage.
+func (s *Storage) RecordedRefunds(_ context.Context, network chain.ID, above int64) ([]invoice.RecordedRefund, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []invoice.RecordedRefund
+	for _, inv := range s.invoices {
+		for _, r := range inv.Refunds {
+			if r.Network == network && r.Payment != nil && !(r.Payment.Final() && r.Payment.Block.Height <= above) {
+				list = append(list, invoice.RecordedRefund{InvoiceID: inv.ID, Script: r.Script, RefundPayment: *r.Payment})
+			}
+		}
+	}
+	return list, nil
+}
+
+// RefundsPaidBy implements invoice.Storage.
+func (s *Storage) RefundsPaidBy(_ context.Context, network chain.ID, transfers []string) (map[string]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	payees := map[string]string{}
+	for _, inv := range s.invoices {
+		for _, r := range inv.Refunds {
+			if r.Network == network && r.Payment != nil && slices.Contains(transfers, r.Payment.ID) {
+				payees[r.Payment.ID] = inv.ID
+			}
+		}
+	}
+	return payees, nil
+}
+
 // Progress implements invoice.Storage.
 func (s *Storage) Progress(context.Context) (map[chain.ID]invoice.Progress, error) {
 	s.mu.Lock()

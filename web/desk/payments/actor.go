@@ -30,6 +30,9 @@ func (v *page) actorName(actor string) string {
 	if actor == string(invoice.Shopper) {
 		return v.Text("desk.refund.shopper")
 	}
+	if actor == invoice.RefundNetwork {
+		return v.Text("desk.actor.network")
+	}
 	if name := v.keyName(actor); name != "" {
 		return v.Text("desk.actor.key", "Name", name)
 	}

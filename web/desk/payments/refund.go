@@ -287,6 +287,7 @@ var refundStates = map[invoice.RefundState]struct{ text, shape string }{
 	invoice.RefundAsked:     {"desk.refund.state.asked", "warn"},
 	invoice.RefundReady:     {"desk.refund.state.ready", "wait"},
 	invoice.RefundSent:      {"desk.refund.state.sent", "ok"},
+	invoice.RefundConfirmed: {"desk.refund.state.confirmed", "ok"},
 	invoice.RefundCancelled: {"desk.refund.state.cancelled", "off"},
 	invoice.RefundDeclined:  {"desk.refund.state.declined", "off"},
 }
@@ -294,7 +295,26 @@ var refundStates = map[invoice.RefundState]struct{ text, shape string }{
 // refundState returns the state of a refund as pages show it.
 func (v *page) refundState(r invoice.Refund) desk.State {
 	state := refundStates[r.State]
+	if r.Trouble != "" {
+		state.shape = "bad"
+	}
 	return desk.State{Text: v.Text(state.text), Shape: state.shape}
+}
+
+// refundTroubles are the keys of the texts about the troubles of refunds.
+var refundTroubles = map[invoice.RefundTrouble]string{
+	invoice.RefundWrongAmount: "desk.refund.trouble.wrong_amount",
+	invoice.RefundDouble:      "desk.refund.trouble.double",
+	invoice.RefundReplaced:    "desk.refund.trouble.replaced",
+}
+
+// refundTrouble returns the text about the trouble of a refund; "" if it has none.
+func (v *page) refundTrouble(r invoice.Refund) string {
+	id, known := refundTroubles[r.Trouble]
+	if !known {
+		return ""
+	}
+	return v.Text(id)
 }
 
 // refundRow returns a refund of an invoice as a row of a list.
@@ -319,6 +339,10 @@ func (v *page) listedRefund(r invoice.ListedRefund) desk.RefundRow {
 	mark := r.Last()
 	row.Time, row.At = wire.Time(mark.At), v.Clock(mark.At)
 	row.Detail = strings.TrimSpace(v.Text("desk.step.by", "Actor", v.actorName(mark.By)) + " " + r.Reason)
+	if p := r.Payment; p != nil && !p.Final() {
+		row.Detail += ", " + v.Text("desk.refund.confirmations", "Confirmations", strconv.Itoa(p.Confirmations), "Required", strconv.Itoa(p.Required))
+	}
+	row.Warning = v.refundTrouble(r.Refund)
 	if !v.May(account.Decide) {
 		row.URL = v.Below("/payments/" + r.InvoiceID)
 	}
