@@ -22,15 +22,15 @@ type Refund struct {
 	Confirmations int    `json:"confirmations"`
 	Required      int    `json:"required"`
 	Trouble       string `json:"trouble"` // wrong_amount, double or replaced; empty if there is none
-	Reason     string `json:"reason"`      // for cancelled and declined refunds
-	AskedAt    string `json:"asked_at"`
-	AskedBy    string `json:"asked_by"`
-	PreparedAt string `json:"prepared_at"`
-	PreparedBy string `json:"prepared_by"`
-	SentAt     string `json:"sent_at"`
-	SentBy     string `json:"sent_by"`
-	ClosedAt   string `json:"closed_at"`
-	ClosedBy   string `json:"closed_by"`
+	Reason        string `json:"reason"`  // for cancelled and declined refunds
+	AskedAt       string `json:"asked_at"`
+	AskedBy       string `json:"asked_by"`
+	PreparedAt    string `json:"prepared_at"`
+	PreparedBy    string `json:"prepared_by"`
+	SentAt        string `json:"sent_at"`
+	SentBy        string `json:"sent_by"`
+	ClosedAt      string `json:"closed_at"`
+	ClosedBy      string `json:"closed_by"`
 }
 
 // KeptSurplus is the decision of the merchant to keep a surplus. Without a decision Amount is "0" and the other

@@ -84,7 +84,7 @@ func (s *selection) parameters() map[string]parameter {
 	return map[string]parameter{
 		"status": oneOf(&f.Status, invoice.Created, invoice.Pending, invoice.Paid, invoice.Expired, invoice.Declined),
 		"from":   moment(&f.From), "to": moment(&f.To),
-		"exception": oneOf(&f.Exception, invoice.Exceptions...),
+		"exception":      oneOf(&f.Exception, invoice.Exceptions...),
 		"needs_decision": oneOf(&s.decision, "true"),
 		"origin": oneOf(&f.Origin.Kind,
 			invoice.FromAPI, invoice.FromStorefront, invoice.FromProduct, invoice.FromLink, invoice.FromSignedLink, invoice.FromTerminal),
