@@ -220,6 +220,25 @@ func TestReal_tokens_pay_an_invoice(t *testing.T) {
 			t.Errorf("%v, the page lacks %q:\n%s", err, want, page)
 		}
 	})
+	t.Run("refunded_from_another_wallet", func(t *testing.T) {
+		id, due := shop.createEuroInvoice()
+		due.Amount = due.Amount.Add(due.Amount)
+		node.Mine(t, node.Send(t, due))
+		mine(t, node, 29)
+		shop.waitStatus(id, api.StatusPaid, waitTimeout)
+		const shopper = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+		var made api.Refund
+		if err := json.Unmarshal(shop.run("refund", "add", id, "--kind", "surplus", "--address", shopper, "--json"), &made); err != nil {
+			t.Fatal(err)
+		}
+		tx := node.Send(t, chaintest.Output{Script: strings.ToLower(shopper), Amount: money.MustParse(made.Amount, due.Amount.Currency())})
+		node.Mine(t, tx)
+		mine(t, node, 40)
+		until(t, waitTimeout, "the refund is confirmed", func() bool { return shop.invoice(id).Refunds[0].State == "confirmed" })
+		if got := shop.invoice(id).Refunds[0]; got.Tx != tx || got.SentBy != "network" {
+			t.Errorf("the refund is %+v, want the transaction %s", got, tx)
+		}
+	})
 	t.Run("found_after_the_program_was_killed", func(t *testing.T) {
 		id, due := shop.createEuroInvoice()
 		shop.kill()
