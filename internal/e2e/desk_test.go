@@ -374,7 +374,7 @@ func deciding(decision string, change func(*api.InvoiceRequest), actions ...stri
 
 // refundAsked visits the desk's page of refunds of an overpaid invoice whose shopper gave an address.
 var refundAsked = inOrder(
-	atInvoice(forOrder, api.SimulateOver, api.SimulateConfirm), refundTo("tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "#refund .addr"),
+	atInvoice(forOrder, api.SimulateOver, api.SimulateConfirm), refundToNew,
 	func(b *tab, site *demoSite) {
 		b.t.Helper()
 		signedIn("/payments/"+idOf(site.page)+"/refund")(b, site)

@@ -7,6 +7,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/app"
+	"chequer/internal/config"
 )
 
 // pageState is a page in one state. TestPageStates checks each.
@@ -226,6 +227,11 @@ var pageStates = []pageState{
 	{"desk_refund_lightning_hash", ofDesk, inOrder(lightningRefund, press("#prepare button", ".qr"), press(`form[action$="/sent"] button`, `[id^="tx-"][id$="-error"]`)), http.StatusUnprocessableEntity},
 	{"desk_payment_lightning", ofDesk, inOrder(lightningRefund, press(".crumb", ".ask")), 0},
 	{"desk_refund_payment", ofDesk, inOrder(refundReady, press(".crumb", ".ask")), 0},
+	{"desk_refund_seen", ofDesk, inOrder(refundReady, payRefund(false)), 0},
+	{"desk_refund_double", ofDesk, inOrder(refundReady, payRefund(true), payRefund(true)), 0},
+	{"desk_refund_payment_confirmed", ofDesk, inOrder(refundReady, payRefund(true), press(".crumb", "main")), 0},
+	{"desk_refunds_double", ofDesk, inOrder(refundReady, payRefund(true), payRefund(true), signedIn("/refunds?mode=test")), 0},
+	{"refund_confirmed", ofPayment, inOrder(refundReady, payRefund(true), atPage), 0},
 	{"desk_refunds", ofDesk, inOrder(refundReady, signedIn("/refunds?mode=test")), 0},
 	{"desk_refunds_none", ofDesk, signedIn("/refunds"), 0},
 	{"desk_keep", ofDesk, deciding("keep", forOrder, api.SimulateOver, api.SimulateConfirm), 0},
@@ -290,6 +296,7 @@ var (
 // demoSite is the demo shop that all page states use, with links, whose payment pages may be framed.
 type demoSite struct {
 	*program
+	settings config.Config
 	t        *testing.T
 	terminal string      // address of the shop's terminal
 	owner    *deskClient // the owner's account of the desk
@@ -309,14 +316,14 @@ func newDemoSite(t *testing.T) *demoSite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := &demoSite{program: p, t: t, terminal: terminal, owner: newDeskClient(t, link.URL, "Maren")}
+	site := &demoSite{program: p, settings: c, t: t, terminal: terminal, owner: newDeskClient(t, link.URL, "Maren")}
 	site.seller = newDeskClient(t, site.owner.invite("seller"), "Jonas")
 	return site
 }
 
 // in returns the site for a subtest.
 func (d *demoSite) in(t *testing.T) *demoSite {
-	return &demoSite{program: d.program, t: t, terminal: d.terminal, owner: d.owner.in(t), seller: d.seller.in(t)}
+	return &demoSite{program: d.program, settings: d.settings, t: t, terminal: d.terminal, owner: d.owner.in(t), seller: d.seller.in(t)}
 }
 
 // shop returns a client of the shop's API.

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"time"
@@ -143,6 +144,14 @@ func enter(selector, text string) func(*tab, *demoSite) {
 // refundTo returns a step that saves a refund address, and waits for an element.
 func refundTo(address, to string) func(*tab, *demoSite) {
 	return inOrder(enter("#refund-address", address), press("#refund-save", to))
+}
+
+// refundToNew saves a new address of the test network as the refund address, to which no other refund is paid.
+func refundToNew(b *tab, site *demoSite) {
+	b.t.Helper()
+	program := make([]byte, 20)
+	_, _ = rand.Read(program) // never fails
+	refundTo(witnessAddress(b.t, "tb", program), "#refund .addr")(b, site)
 }
 
 // refundToRequest saves a payment request without an amount as the refund address.

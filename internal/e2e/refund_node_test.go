@@ -20,11 +20,17 @@ import (
 // shopperAddress returns an address of a shopper's wallet on the test network of a coin.
 func shopperAddress(t *testing.T, kind keys.Kind) string {
 	t.Helper()
-	program, err := bech32.ConvertBits([]byte("twenty bytes of hash"), 8, 5, true)
+	return witnessAddress(t, map[keys.Kind]string{keys.BTC: "bcrt", keys.LTC: "rltc"}[kind], []byte("twenty bytes of hash"))
+}
+
+// witnessAddress returns the address of a witness program of version 0; see BIP 173.
+func witnessAddress(t *testing.T, prefix string, program []byte) string {
+	t.Helper()
+	groups, err := bech32.ConvertBits(program, 8, 5, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	address, err := bech32.Encode(map[keys.Kind]string{keys.BTC: "bcrt", keys.LTC: "rltc"}[kind], append([]byte{0}, program...))
+	address, err := bech32.Encode(prefix, append([]byte{0}, groups...))
 	if err != nil {
 		t.Fatal(err)
 	}

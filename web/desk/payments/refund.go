@@ -340,7 +340,7 @@ func (v *page) listedRefund(r invoice.ListedRefund) desk.RefundRow {
 	row.Time, row.At = wire.Time(mark.At), v.Clock(mark.At)
 	row.Detail = strings.TrimSpace(v.Text("desk.step.by", "Actor", v.actorName(mark.By)) + " " + r.Reason)
 	if p := r.Payment; p != nil && !p.Final() {
-		row.Detail += ", " + v.Text("desk.refund.confirmations", "Confirmations", strconv.Itoa(p.Confirmations), "Required", strconv.Itoa(p.Required))
+		row.Detail += " " + v.Text("desk.refund.confirmations", "Confirmations", strconv.Itoa(p.Confirmations), "Required", strconv.Itoa(p.Required))
 	}
 	row.Warning = v.refundTrouble(r.Refund)
 	if !v.May(account.Decide) {
