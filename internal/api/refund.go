@@ -21,7 +21,7 @@ type Refund struct {
 	// Confirmations counts up to Required; both are 0 if the network does not show the transaction.
 	Confirmations int    `json:"confirmations"`
 	Required      int    `json:"required"`
-	Trouble       string `json:"trouble"` // wrong_amount, double or replaced; empty if there is none
+	Trouble       string `json:"trouble"` // wrong_amount, double, replaced or unproved; empty if there is none
 	Reason        string `json:"reason"`  // for cancelled and declined refunds
 	AskedAt       string `json:"asked_at"`
 	AskedBy       string `json:"asked_by"`

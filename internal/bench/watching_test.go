@@ -148,7 +148,7 @@ func (discard) Observe(context.Context, invoice.Lease, chain.Snapshot, invoice.P
 	return nil
 }
 
-func (discard) ObserveRefunds(context.Context, invoice.Lease, chain.Snapshot, invoice.RefundOwners) error {
+func (discard) ObserveRefunds(context.Context, invoice.Lease, invoice.RefundSnapshot, invoice.RefundOwners) error {
 	return nil
 }
 

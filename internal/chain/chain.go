@@ -141,6 +141,18 @@ type Accounts interface {
 	Read() Block
 }
 
+// CoinReader is a Scanner of a network whose native coin is found by balances, which finds transfers of the coin by their
+// transactions. The balance of an account of somebody else proves no transfer.
+type CoinReader interface {
+	Scanner
+	// CoinTransfers returns a transfer for each of the transactions that is in a block of the best chain. Its amount is zero if the
+	// transaction failed or does not itself send the coin to the script. An error gives no information about the transactions.
+	CoinTransfers(ctx context.Context, sent []SentCoin) ([]Transfer, error)
+}
+
+// SentCoin is a transaction that should send a network's native coin to a script.
+type SentCoin struct{ Tx, Script string }
+
 // Account is a destination whose balance is read.
 type Account struct {
 	Script string
@@ -248,6 +260,18 @@ func (t Transfer) IsRise() bool { return IsRise(t.ID) }
 
 // IsRise reports whether an ID is that of the rise of a balance.
 func IsRise(id string) bool { return strings.HasPrefix(id, risePrefix) }
+
+// coinPrefix is the prefix of the ID of a transfer that is found by its transaction; see CoinReader.
+const coinPrefix = "coin:"
+
+// CoinID returns the ID of the transfer of a network's native coin by a transaction.
+func CoinID(tx string) string { return coinPrefix + tx }
+
+// IsCoin reports whether a CoinReader found t.
+func (t Transfer) IsCoin() bool { return IsCoin(t.ID) }
+
+// IsCoin reports whether an ID is that of a transfer that a CoinReader found.
+func IsCoin(id string) bool { return strings.HasPrefix(id, coinPrefix) }
 
 // Highest returns the balance after a rise, in the smallest units.
 func (t Transfer) Highest() *big.Int {

@@ -98,6 +98,49 @@ func TestReal_ether_pays_an_invoice(t *testing.T) {
 			t.Errorf("paid by %q, want %s", got, tx)
 		}
 	})
+	t.Run("refunded_by_the_stated_transaction", func(t *testing.T) {
+		id, to, wei := shop.createEtherInvoice()
+		node.Mine(t, node.TransactWith(t, new(big.Int).Add(wei, big.NewInt(5e15)), to, ""))
+		mine(t, node, 30)
+		shop.waitStatus(id, api.StatusPaid, waitTimeout)
+		const shopper = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+		prepare := func(amount string) (made api.Refund) {
+			t.Helper()
+			if err := json.Unmarshal(shop.run("refund", "add", id, "--kind", "part", "--amount", amount, "--address", shopper, "--json"), &made); err != nil {
+				t.Fatal(err)
+			}
+			return made
+		}
+		refund := func(ref string) api.Refund {
+			all := shop.invoice(id).Refunds
+			return all[slices.IndexFunc(all, func(r api.Refund) bool { return r.ID == ref })]
+		}
+		direct, byContract := prepare("0.001"), prepare("0.002")
+		tx := node.TransactWith(t, big.NewInt(1e15), shopper, "")
+		node.Mine(t, tx)
+		indirect := node.TransactWith(t, big.NewInt(2e15), forwards, ethereumtest.Account(shopper))
+		node.Mine(t, indirect)
+		tip := node.Height(t)
+		until(t, waitTimeout, "the blocks are scanned", func() bool { return shop.scannedHeight("base") >= tip })
+		if got := refund(direct.ID); got.State != "ready" {
+			t.Errorf("a transfer to the address of somebody else made the refund %s without its transaction", got.State)
+		}
+		shop.run("refund", "sent", direct.ID, tx)
+		shop.run("refund", "sent", byContract.ID, indirect)
+		until(t, waitTimeout, "the transaction has confirmations", func() bool { return refund(direct.ID).Confirmations > 0 })
+		mine(t, node, 30)
+		until(t, waitTimeout, "the refund is confirmed", func() bool { return refund(direct.ID).State == "confirmed" })
+		until(t, waitTimeout, "the refund by a contract is not proved", func() bool { return refund(byContract.ID).Trouble == "unproved" })
+		if got := refund(direct.ID); got.Tx != tx || got.Trouble != "" {
+			t.Errorf("the refund is %+v", got)
+		}
+		mine(t, node, 10)
+		tip = node.Height(t)
+		until(t, waitTimeout, "the next blocks are scanned", func() bool { return shop.scannedHeight("base") >= tip })
+		if got := refund(direct.ID); got.State != "confirmed" {
+			t.Errorf("the refund is %s after more blocks", got.State)
+		}
+	})
 	t.Run("taken_back_by_a_reorganisation", func(t *testing.T) {
 		id, to, wei := shop.createEtherInvoice()
 		shop.checkReorganised(t, node, id, node.TransactWith(t, wei, to, ""), 30)

@@ -51,10 +51,13 @@ const (
 	RefundDouble RefundTrouble = "double"
 	// RefundReplaced means that the transaction that the merchant stated is no longer on the network.
 	RefundReplaced RefundTrouble = "replaced"
+	// RefundUnproved means that the transaction that the merchant stated failed, or does not itself pay the address: a contract may
+	// have paid it.
+	RefundUnproved RefundTrouble = "unproved"
 )
 
 // RefundTroubles are all troubles.
-var RefundTroubles = []RefundTrouble{RefundWrongAmount, RefundDouble, RefundReplaced}
+var RefundTroubles = []RefundTrouble{RefundWrongAmount, RefundDouble, RefundReplaced, RefundUnproved}
 
 // Times for which the address of a refund is watched.
 const (
@@ -81,13 +84,22 @@ type RecordedRefund struct {
 	RefundPayment
 }
 
+// RefundSnapshot is a snapshot with the transfers of the network's native coin by the transactions that merchants stated for refunds;
+// see chain.CoinReader.
+type RefundSnapshot struct {
+	chain.Snapshot
+	Coins []chain.Transfer
+	// CoinsRead is false if nothing is known about the transfers of the coin.
+	CoinsRead bool
+}
+
 // RefundOwners returns the invoices with refunds to a script. It is empty for other scripts.
 type RefundOwners func(script string) []Owner
 
 // refundObservation is the part of a snapshot that concerns the refunds of an invoice.
 type refundObservation struct {
 	network   chain.ID
-	snapshot  chain.Snapshot
+	snapshot  RefundSnapshot
 	transfers map[string][]chain.Transfer // by script
 	// taken are the transfers that pay refunds of other invoices, by ID.
 	taken map[string]bool
@@ -100,7 +112,7 @@ type refundObservation struct {
 
 // ObserveRefunds records the payments of refunds that a scan of a network shows. Like Observe, it can be repeated. A
 // transfer pays one refund.
-func (s *Service) ObserveRefunds(ctx context.Context, lease Lease, snapshot chain.Snapshot, owners RefundOwners) error {
+func (s *Service) ObserveRefunds(ctx context.Context, lease Lease, snapshot RefundSnapshot, owners RefundOwners) error {
 	touched, byScript, err := s.touchedRefunds(ctx, lease.Network, snapshot, owners)
 	if err != nil || len(touched) == 0 {
 		return refundError(lease.Network, err)
@@ -144,10 +156,10 @@ func refundError(network chain.ID, err error) error {
 
 // touchedRefunds returns the invoices whose refunds a snapshot may change, in groups that share no transfer, and the
 // transfers to addresses of refunds.
-func (s *Service) touchedRefunds(ctx context.Context, network chain.ID, snapshot chain.Snapshot, owners RefundOwners) (groups [][]string, byScript map[string][]chain.Transfer, err error) {
+func (s *Service) touchedRefunds(ctx context.Context, network chain.ID, snapshot RefundSnapshot, owners RefundOwners) (groups [][]string, byScript map[string][]chain.Transfer, err error) {
 	byScript = map[string][]chain.Transfer{}
-	for _, t := range snapshot.Transfers {
-		if len(owners(t.Script)) > 0 && !t.Amount.IsZero() && !t.IsRise() {
+	for _, t := range slices.Concat(snapshot.Transfers, snapshot.Coins) {
+		if len(owners(t.Script)) > 0 && (t.IsCoin() || !t.Amount.IsZero() && !t.IsRise()) {
 			byScript[t.Script] = append(byScript[t.Script], t)
 		}
 	}
@@ -160,13 +172,13 @@ func (s *Service) touchedRefunds(ctx context.Context, network chain.ID, snapshot
 	for _, r := range list {
 		recorded[r.ID] = r
 		isShown := slices.ContainsFunc(byScript[r.Script], func(t chain.Transfer) bool { return t.ID == r.ID })
-		if !isShown && len(owners(r.Script)) > 0 && mayBeGone(r.recorded(), snapshot) {
+		if !isShown && len(owners(r.Script)) > 0 && mayBeGone(r.recorded(), snapshot.Snapshot) {
 			scripts[r.Script] = true
 		}
 	}
 	for script, transfers := range byScript {
 		for _, t := range transfers {
-			if r, known := recorded[t.ID]; !known || changed(r.recorded(), t, snapshot) {
+			if r, known := recorded[t.ID]; !known || changed(r.recorded(), t, snapshot.Snapshot) {
 				scripts[script] = true
 			}
 		}
@@ -210,7 +222,7 @@ func groupOwners(scripts map[string]bool, owners RefundOwners) (groups [][]strin
 
 // observeRefundsOf records the payments of the refunds of one invoice. It adds them to payees, which holds the invoice of each
 // transfer that pays a refund.
-func (s *Service) observeRefundsOf(ctx context.Context, lease Lease, id string, snapshot chain.Snapshot, byScript map[string][]chain.Transfer, payees map[string]string, findsDouble bool) error {
+func (s *Service) observeRefundsOf(ctx context.Context, lease Lease, id string, snapshot RefundSnapshot, byScript map[string][]chain.Transfer, payees map[string]string, findsDouble bool) error {
 	taken := map[string]bool{}
 	for transfer, invoiceID := range payees {
 		taken[transfer] = invoiceID != id
@@ -296,8 +308,8 @@ func (inv *Invoice) observeRefund(r *Refund, o refundObservation, now time.Time)
 		inv.adoptPayment(r, o, shown[0], now)
 	}
 	if r.Payment == nil {
-		if r.Tx != "" && r.Trouble == "" && inv.paysOther(r, o) {
-			r.Trouble = RefundWrongAmount
+		if trouble := inv.statedTrouble(r, o); r.Trouble == "" {
+			r.Trouble = trouble
 		}
 		return
 	}
@@ -320,7 +332,8 @@ func (inv *Invoice) paymentsOf(r *Refund, o refundObservation) []chain.Transfer 
 			return other.ID != r.ID && other.Network == r.Network && other.Payment != nil && other.Payment.ID == t.ID
 		})
 		isAmount := t.Amount.Equal(r.Amount) || slices.ContainsFunc(r.FormerAmounts, t.Amount.Equal)
-		return t.Asset != r.Asset || !isAmount || paysOther || o.taken[t.ID] || inv.olderThanRefund(r, t)
+		isUnstated := t.IsCoin() && o.txID(*r, t.Tx) != r.Tx
+		return t.Asset != r.Asset || !isAmount || paysOther || isUnstated || o.taken[t.ID] || inv.olderThanRefund(r, t)
 	}
 	list := slices.DeleteFunc(slices.Clone(o.transfers[r.Script]), isOther)
 	rank := func(t chain.Transfer) int {
@@ -353,6 +366,9 @@ func (inv *Invoice) olderThanRefund(r *Refund, t chain.Transfer) bool {
 // keepsPayment reports whether the recorded payment of a refund is still on the network, or whether a snapshot allows no conclusion.
 func (inv *Invoice) keepsPayment(r *Refund, o refundObservation, shown []chain.Transfer) bool {
 	if shownAs(shown, r.Payment.ID) != nil {
+		return true
+	}
+	if chain.IsCoin(r.Payment.ID) && !o.snapshot.CoinsRead {
 		return true
 	}
 	if r.Payment.Block != nil {
@@ -403,12 +419,21 @@ func (inv *Invoice) updatePayment(p *RefundPayment, t chain.Transfer, o refundOb
 	p.Confirmations = min(max(int(o.snapshot.Tip.Height-block.Height)+1, known), p.Required)
 }
 
-// paysOther reports whether the transaction that the merchant stated pays another amount to the address of the refund.
-func (inv *Invoice) paysOther(r *Refund, o refundObservation) bool {
-	isStated := func(t chain.Transfer) bool { return t.Asset == r.Asset && o.txID(*r, t.Tx) == r.Tx }
-	return slices.ContainsFunc(o.transfers[r.Script], func(t chain.Transfer) bool {
-		return isStated(t) && !t.Amount.Equal(r.Amount)
-	}) && !slices.ContainsFunc(o.transfers[r.Script], func(t chain.Transfer) bool { return isStated(t) && t.Amount.Equal(r.Amount) })
+// statedTrouble returns the trouble with the transaction that the merchant stated, if it is shown and pays another amount or nothing
+// to the address of the refund.
+func (inv *Invoice) statedTrouble(r *Refund, o refundObservation) (trouble RefundTrouble) {
+	for _, t := range o.transfers[r.Script] {
+		switch isStated := r.Tx != "" && t.Asset == r.Asset && o.txID(*r, t.Tx) == r.Tx; {
+		case !isStated:
+		case t.Amount.Equal(r.Amount):
+			return "" // it pays another refund
+		case t.Amount.IsZero():
+			trouble = RefundUnproved
+		default:
+			trouble = RefundWrongAmount
+		}
+	}
+	return trouble
 }
 
 // keepFormer adds an amount to the former amounts of a refund, which a wallet may still pay.

@@ -5,12 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"math/rand/v2"
 	"time"
 
+	"chequer/internal/chain"
 	"chequer/internal/chain/ethereum"
 	"chequer/internal/chain/ethereum/quorum"
 	"chequer/internal/config"
+	"chequer/internal/evm"
+	"chequer/internal/keys"
+	"chequer/internal/money"
 )
 
 // EVM is an EVM network that is watched through several endpoints.
@@ -21,6 +26,84 @@ type EVM struct {
 
 // Reports returns the state of each endpoint.
 func (e EVM) Reports() []quorum.Report { return e.Quorum.Reports() }
+
+var _ chain.CoinReader = EVM{}
+
+// coin returns the network's native coin.
+func (e EVM) coin() (chain.Asset, bool) {
+	for _, a := range e.Assets() {
+		if a.Policy.Balance {
+			return a, true
+		}
+	}
+	return chain.Asset{}, false
+}
+
+// CoinTransfers implements chain.CoinReader. Enough operators must show each receipt and each block.
+func (e EVM) CoinTransfers(ctx context.Context, sent []chain.SentCoin) ([]chain.Transfer, error) {
+	coin, exists := e.coin()
+	hashes := make([]evm.Hash, len(sent))
+	for i, s := range sent {
+		hash, ok := ethereum.ParseHash(s.Tx)
+		if !ok {
+			return nil, fmt.Errorf("%q is no hash of a transaction", s.Tx)
+		}
+		hashes[i] = evm.Hash(hash)
+	}
+	if !exists || len(sent) == 0 {
+		return nil, nil
+	}
+	receipts, err := e.Quorum.Receipts(ctx, hashes)
+	if err != nil {
+		return nil, fmt.Errorf("read receipts: %w", err)
+	}
+	var found []chain.Transfer
+	for i, r := range receipts {
+		if r == nil {
+			continue
+		}
+		t, onChain, err := e.coinTransfer(ctx, coin, sent[i], *r)
+		if err != nil {
+			return nil, err
+		}
+		if onChain {
+			found = append(found, t)
+		}
+	}
+	return found, nil
+}
+
+// coinTransfer returns the transfer of a transaction with a receipt. It returns false if the block of the receipt is not on the best
+// chain.
+func (e EVM) coinTransfer(ctx context.Context, coin chain.Asset, sent chain.SentCoin, r quorum.Receipt) (chain.Transfer, bool, error) {
+	best, err := e.Quorum.Best(ctx)
+	if err != nil || r.Height > best.Height {
+		return chain.Transfer{}, false, err
+	}
+	headers, err := e.Quorum.Headers(ctx, r.Height, r.Height)
+	if err != nil {
+		return chain.Transfer{}, false, fmt.Errorf("read block %d: %w", r.Height, err)
+	}
+	if len(headers) == 0 || headers[0].Hash != r.Block {
+		return chain.Transfer{}, false, nil
+	}
+	to, err := keys.ParseEthereumAddress(sent.Script)
+	if err != nil {
+		return chain.Transfer{}, false, err
+	}
+	payments, err := e.Quorum.Payments(ctx, headers[0], []keys.EthereumAddress{to})
+	if err != nil {
+		return chain.Transfer{}, false, fmt.Errorf("read the payments of block %d: %w", r.Height, err)
+	}
+	block := headers[0].Block
+	t := chain.Transfer{ID: chain.CoinID(r.Tx.String()), Tx: r.Tx.String(), Asset: coin.Code, Script: sent.Script, Amount: money.Zero(coin.Currency), Block: &block}
+	for _, p := range payments {
+		if p.Tx.String() == r.Tx.String() && p.To == to && r.Succeeded {
+			t.Amount = money.FromMinor(new(big.Int).SetBytes(p.Amount[:]), coin.Currency)
+		}
+	}
+	return t, true, nil
+}
 
 // evmNetworks returns the EVM networks of the settings. A network that is off but offered by
 // default is included without a source, so that it can be offered unwatched.

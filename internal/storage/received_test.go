@@ -312,7 +312,7 @@ func downgrade(t *testing.T, url string) {
 		"DROP INDEX wallets_connections", "DROP INDEX destinations_lightning",
 		"DROP TABLE sweep_rows", "DROP TABLE sweeps", "DROP TABLE sweep_leases",
 		"DROP TABLE simnet_requests", "ALTER TABLE destinations DROP COLUMN request",
-		"DROP INDEX refunds_by_position", "DROP INDEX refunds_by_payment", "DROP INDEX refunds_unfinal", "DROP INDEX refunds_by_block",
+		"DROP INDEX refunds_by_position", "DROP INDEX refunds_by_payment", "DROP INDEX refunds_unfinal", "DROP INDEX refunds_stated", "DROP INDEX refunds_by_block",
 		"ALTER TABLE refunds DROP COLUMN pay_id", "ALTER TABLE refunds DROP COLUMN pay_seen_at", "ALTER TABLE refunds DROP COLUMN pay_height",
 		"ALTER TABLE refunds DROP COLUMN pay_hash", "ALTER TABLE refunds DROP COLUMN pay_time", "ALTER TABLE refunds DROP COLUMN pay_confirmations",
 		"ALTER TABLE refunds DROP COLUMN pay_required", "ALTER TABLE refunds DROP COLUMN trouble", "ALTER TABLE refunds DROP COLUMN former_amounts",

@@ -283,6 +283,25 @@ func (s *Storage) RecordedRefunds(ctx context.Context, network chain.ID, above i
 	}, unfinalRefunds+" UNION ALL "+refundsAbove, string(network), above)
 }
 
+// The statements of StatedRefunds. Each of them returns few rows: a merchant states some refunds a day.
+const (
+	selectStated  = "SELECT tx, script, sent_at FROM refunds WHERE network = $1 AND asset = $2 AND script <> '' AND tx <> '' AND "
+	statedRefunds = selectStated + "state = 'sent' AND watch_until >= $4"
+	recentRefunds = selectStated + "state = 'confirmed' AND pay_id <> '' AND pay_height > $3 AND pay_confirmations >= pay_required"
+)
+
+// maxStated is the largest number of transactions that one scan looks up.
+const maxStated = 100
+
+// StatedRefunds implements watcher.Storage.
+func (s *Storage) StatedRefunds(ctx context.Context, network chain.ID, asset string, above int64, scanned time.Time) ([]chain.SentCoin, error) {
+	return readAll(ctx, s, "transactions of refunds", func(row scanner) (c chain.SentCoin, err error) {
+		var sentAt sql.Null[int64]
+		err = row.Scan(&c.Tx, &c.Script, &sentAt)
+		return c, err
+	}, statedRefunds+" UNION ALL "+recentRefunds+" ORDER BY 3 DESC LIMIT $5", string(network), asset, above, scanned.UnixMilli(), maxStated)
+}
+
 // RefundsPaidBy implements invoice.Storage.
 func (s *Storage) RefundsPaidBy(ctx context.Context, network chain.ID, transfers []string) (map[string]string, error) {
 	payees, err := answer(ctx, s.read, func(ctx context.Context, q querier) (map[string]string, error) {

@@ -50,6 +50,6 @@ func (r refusing) Observe(context.Context, invoice.Lease, chain.Snapshot, invoic
 	return r.err
 }
 
-func (r refusing) ObserveRefunds(context.Context, invoice.Lease, chain.Snapshot, invoice.RefundOwners) error {
+func (r refusing) ObserveRefunds(context.Context, invoice.Lease, invoice.RefundSnapshot, invoice.RefundOwners) error {
 	return r.err
 }

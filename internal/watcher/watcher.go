@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 type Observer interface {
 	Observe(ctx context.Context, lease invoice.Lease, snapshot chain.Snapshot, reached invoice.Progress, owners invoice.Owners) error
 	// ObserveRefunds records the payments of refunds.
-	ObserveRefunds(ctx context.Context, lease invoice.Lease, snapshot chain.Snapshot, owners invoice.RefundOwners) error
+	ObserveRefunds(ctx context.Context, lease invoice.Lease, snapshot invoice.RefundSnapshot, owners invoice.RefundOwners) error
 }
 
 // Config holds the dependencies of a Watcher.
@@ -171,7 +172,7 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 	if err := w.Observer.Observe(ctx, lease, snapshot, reached, w.index.owner); err != nil {
 		return false, err
 	}
-	if err := w.Observer.ObserveRefunds(ctx, lease, snapshot, w.index.refundOwners); err != nil {
+	if err := w.Observer.ObserveRefunds(ctx, lease, w.readCoins(ctx, snapshot, before), w.index.refundOwners); err != nil {
 		return false, err
 	}
 	if err := w.Storage.SaveProgress(ctx, lease, reached); err != nil {
@@ -186,6 +187,26 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 		w.Scanned(snapshot, time.Since(start))
 	}
 	return snapshot.Behind, nil
+}
+
+// readCoins adds to a snapshot the transfers of the native coin by the transactions that merchants stated for refunds. If they cannot be
+// read now, the next scan reads them.
+func (w *Watcher) readCoins(ctx context.Context, s chain.Snapshot, before invoice.Progress) invoice.RefundSnapshot {
+	refunds := invoice.RefundSnapshot{Snapshot: s}
+	reader, readable := w.Network.(chain.CoinReader)
+	i := slices.IndexFunc(w.Network.Assets(), func(a chain.Asset) bool { return a.Policy.Balance })
+	if !readable || i < 0 {
+		return refunds
+	}
+	stated, err := w.Storage.StatedRefunds(ctx, w.Network.ID(), w.Network.Assets()[i].Code, s.From.Height, before.Scanned)
+	if err == nil && len(stated) > 0 {
+		refunds.Coins, err = reader.CoinTransfers(ctx, stated)
+	}
+	if err != nil {
+		w.Log.Debug("transactions of refunds not read", "network", w.Network.ID(), "error", err)
+	}
+	refunds.CoinsRead = err == nil
+	return refunds
 }
 
 // scanFrom scans from a cursor. If the snapshot begins below the cursor, it covers recorded transfers

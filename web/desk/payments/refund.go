@@ -306,6 +306,7 @@ var refundTroubles = map[invoice.RefundTrouble]string{
 	invoice.RefundWrongAmount: "desk.refund.trouble.wrong_amount",
 	invoice.RefundDouble:      "desk.refund.trouble.double",
 	invoice.RefundReplaced:    "desk.refund.trouble.replaced",
+	invoice.RefundUnproved:    "desk.refund.trouble.unproved",
 }
 
 // refundTrouble returns the text about the trouble of a refund; "" if it has none.

@@ -16,5 +16,6 @@ UPDATE refunds SET watch_until = prepared_at + 31536000000 WHERE state = 'ready'
 
 CREATE INDEX refunds_by_position ON refunds (merchant_id, network, position) WHERE watch_until IS NOT NULL;
 CREATE INDEX refunds_by_payment ON refunds (network, pay_id) WHERE pay_id <> '';
+CREATE INDEX refunds_stated ON refunds (network, asset) WHERE state = 'sent';
 CREATE INDEX refunds_unfinal ON refunds (network) WHERE pay_id <> '' AND pay_confirmations < pay_required;
 CREATE INDEX refunds_by_block ON refunds (network, pay_height) WHERE pay_id <> '' AND pay_confirmations >= pay_required;
