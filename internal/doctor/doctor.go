@@ -52,6 +52,7 @@ type Storage interface {
 	AuditLog
 	Notifications
 	Sums
+	Refunds
 	// LeaderSkews returns, for each watched network, the time by which the clock of the process that watches it is
 	// ahead of the database's clock.
 	LeaderSkews(ctx context.Context) (map[chain.ID]time.Duration, error)
@@ -216,7 +217,7 @@ func (e *shopExamination) examine(ctx context.Context, all []networks.Network) e
 	if err := e.examineGaps(ctx, all); err != nil {
 		return err
 	}
-	for _, examine := range []func(context.Context) error{e.examineEndpoints, e.examineSales, e.examineKeys, e.examineSums} {
+	for _, examine := range []func(context.Context) error{e.examineEndpoints, e.examineSales, e.examineRefunds, e.examineKeys, e.examineSums} {
 		if err := examine(ctx); err != nil {
 			return err
 		}

@@ -94,6 +94,14 @@ var RefundStates = []RefundState{RefundAsked, RefundReady, RefundSent, RefundCon
 // RefundHold is the time for which the amount of a refund in fiat is valid.
 const RefundHold = 24 * time.Hour
 
+// RefundOverdueDays is the number of days after which a prepared refund should be sent.
+const RefundOverdueDays = 7
+
+// Overdue reports whether the refund was prepared more than RefundOverdueDays before a time and is not sent.
+func (r Refund) Overdue(at time.Time) bool {
+	return r.State == RefundReady && at.Sub(r.Prepared.At) > RefundOverdueDays*24*time.Hour
+}
+
 // Requested reports whether the shopper asked for the refund and the merchant has not answered.
 func (r Refund) Requested() bool { return r.State == RefundAsked && r.Asked.By == string(Shopper) }
 

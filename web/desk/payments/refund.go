@@ -343,7 +343,9 @@ func (v *page) listedRefund(r invoice.ListedRefund) desk.RefundRow {
 	if p := r.Payment; p != nil && !p.Final() {
 		row.Detail += " " + v.Text("desk.refund.confirmations", "Confirmations", strconv.Itoa(p.Confirmations), "Required", strconv.Itoa(p.Required))
 	}
-	row.Warning = v.refundTrouble(r.Refund)
+	if row.Warning = v.refundTrouble(r.Refund); row.Warning == "" && r.Overdue(v.Now()) {
+		row.Warning = v.Text("desk.refund.overdue", "Days", strconv.Itoa(invoice.RefundOverdueDays))
+	}
 	if !v.May(account.Decide) {
 		row.URL = v.Below("/payments/" + r.InvoiceID)
 	}
