@@ -142,7 +142,7 @@ type Accounts interface {
 }
 
 // CoinReader is a Scanner of a network whose native coin is found by balances, which finds transfers of the coin by their
-// transactions. The balance of an account of somebody else proves no transfer.
+// transactions. The balance of the account of another person proves no transfer.
 type CoinReader interface {
 	Scanner
 	// CoinTransfers returns a transfer for each of the transactions that is in a block of the best chain. Its amount is zero if the

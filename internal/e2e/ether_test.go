@@ -123,7 +123,7 @@ func TestReal_ether_pays_an_invoice(t *testing.T) {
 		tip := node.Height(t)
 		until(t, waitTimeout, "the blocks are scanned", func() bool { return shop.scannedHeight("base") >= tip })
 		if got := refund(direct.ID); got.State != "ready" {
-			t.Errorf("a transfer to the address of somebody else made the refund %s without its transaction", got.State)
+			t.Errorf("a transfer to the address made the refund %s without its transaction", got.State)
 		}
 		shop.run("refund", "sent", direct.ID, tx)
 		shop.run("refund", "sent", byContract.ID, indirect)
