@@ -3,6 +3,7 @@ package invoice
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -135,7 +136,7 @@ func (s *Service) ObserveRefunds(ctx context.Context, lease Lease, snapshot Refu
 		group.Go(func() error {
 			for _, findsDouble := range []bool{false, true} { // a transfer is one too many if it pays no refund of any invoice
 				for _, id := range invoices {
-					if err := s.observeRefundsOf(ctx, lease, id, snapshot, byScript, payees, findsDouble); err != nil {
+					if err := s.leaveOutUnreadable(ctx, s.observeRefundsOf(ctx, lease, id, snapshot, byScript, payees, findsDouble)); err != nil {
 						return refundError(lease.Network, fmt.Errorf("invoice %s: %w", id, err))
 					}
 				}
@@ -144,6 +145,22 @@ func (s *Service) ObserveRefunds(ctx context.Context, lease Lease, snapshot Refu
 		})
 	}
 	return group.Wait()
+}
+
+// leaveOutUnreadable returns the error of an update, or nil if the invoice cannot be read, which must not stop the scans. It logs that
+// once. An invoice may be removed while its refunds are still watched.
+func (s *Service) leaveOutUnreadable(ctx context.Context, err error) error {
+	if err == nil || errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	skip, remaining := SkipUnreadable(ctx, s.storage, err, s.now())
+	if !skip {
+		return remaining
+	}
+	if remaining != nil {
+		s.log.Error("payments of refunds left out", "error", remaining)
+	}
+	return nil
 }
 
 // refundError adds the network to an error of ObserveRefunds.

@@ -1,6 +1,7 @@
 package invoice_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,8 @@ import (
 	"chequer/internal/chain/simnet"
 	"chequer/internal/invoice"
 	"chequer/internal/money"
+	"chequer/internal/storage"
+	"chequer/internal/storage/storagetest"
 )
 
 // ready prepares a refund of an amount of bitcoin to an address.
@@ -169,6 +172,41 @@ func TestRefunds_of_two_invoices_to_one_address_need_two_transfers(t *testing.T)
 				t.Errorf("after two transfers: %s, %q", r.State, r.Trouble)
 			}
 		}
+	})
+}
+
+// One transaction of the merchant's wallet may pay two refunds to one address, in two outputs.
+func TestRefunds_to_one_address_may_be_paid_by_one_transaction(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		one, two := s.latePaid("0.0005"), s.latePaid("0.0005")
+		a, b := s.ready(one, "0.0002", shopperBTC), s.ready(two, "0.0002", shopperBTC)
+		c := s.ready(two, "0.0002", shopperBTC)
+		m, _ := one.Method(simnet.ID, "BTC")
+		out := simnet.OutputTo(m.Asset, a.Script, btc("0.0002"))
+		tx, err := s.net.Send(t.Context(), simnet.Tx{Outputs: []simnet.Output{out, out, out}})
+		s.must(err)
+		s.step()
+		s.confirmTx(tx)
+		s.wantRefund(one, a.ID, invoice.RefundConfirmed, tx, "")
+		s.wantRefund(two, b.ID, invoice.RefundConfirmed, tx, "")
+		s.wantRefund(two, c.ID, invoice.RefundConfirmed, tx, "")
+		d := s.ready(one, "0.0001", shopperBTC)
+		if _, err := s.service.SendRefund(t.Context(), one.ID, d.ID, tx, "Tove", 0); !errors.Is(err, invoice.ErrUsedTransaction) {
+			t.Errorf("the transaction stated for a further refund: %v", err)
+		}
+	})
+}
+
+// A refund of an invoice whose rows are damaged does not stop the scans.
+func TestRefund_of_an_unreadable_invoice_is_left_out(t *testing.T) {
+	storagetest.OnBoth(t, func(t *testing.T, store *storage.Storage, url string) {
+		s := openShopOn(t, table, store)
+		broken, inv := s.latePaid("0.0005"), s.latePaid("0.0005")
+		a, b := s.ready(broken, "0.0002", otherBTC), s.ready(inv, "0.0002", shopperBTC)
+		storagetest.Exec(t, url, "UPDATE refunds SET amount = 'many' WHERE invoice_id = '"+broken.ID+"'")
+		s.payRefund(broken, a, "0.0002")
+		tx := s.payRefund(inv, b, "0.0002")
+		s.wantRefund(inv, b.ID, invoice.RefundSent, tx, "")
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 
@@ -199,9 +200,9 @@ func saveRefunds(ctx context.Context, q querier, before, after []refundRow) erro
 	return nil
 }
 
-// claimTransaction records that a transaction pays a refund, in place of another one that was stated for it. It
-// returns invoice.ErrUsedTransaction if the transaction pays another refund to the same address in the same asset, or
-// one whose address was removed.
+// claimTransaction records that a transaction pays a refund, in place of another one that was stated for it. If the merchant stated the
+// transaction, it returns invoice.ErrUsedTransaction if the transaction pays another refund to the same address in the same asset, or
+// one whose address was removed. A transaction that the network shows may pay several, in several transfers.
 func claimTransaction(ctx context.Context, q querier, r refundRow) error {
 	if _, err := q.ExecContext(ctx, "DELETE FROM refund_transactions WHERE refund_id = $1", r.id); err != nil {
 		return fmt.Errorf("release transaction of refund %s: %w", r.id, err)
@@ -214,7 +215,7 @@ func claimTransaction(ctx context.Context, q querier, r refundRow) error {
 	if err != nil {
 		return fmt.Errorf("record transaction of refund %s: %w", r.id, err)
 	}
-	if claimed == 0 {
+	if claimed == 0 && r.payID == "" {
 		return invoice.ErrUsedTransaction
 	}
 	return nil
@@ -306,13 +307,17 @@ func (s *Storage) StatedRefunds(ctx context.Context, network chain.ID, asset str
 func (s *Storage) RefundsPaidBy(ctx context.Context, network chain.ID, transfers []string) (map[string]string, error) {
 	payees, err := answer(ctx, s.read, func(ctx context.Context, q querier) (map[string]string, error) {
 		payees := map[string]string{}
-		for _, id := range transfers {
+		for ids := range slices.Chunk(transfers, idsPerRead) {
+			var args []any
+			for _, id := range ids {
+				args = append(args, id)
+			}
 			err := visitRows(ctx, q, func(row scanner) error {
-				var invoiceID string
-				err := row.Scan(&invoiceID)
+				var id, invoiceID string
+				err := row.Scan(&id, &invoiceID)
 				payees[id] = invoiceID
 				return err
-			}, refundPaidBy, string(network), id)
+			}, refundsPaidBy(len(ids)), append(args, string(network))...)
 			if err != nil {
 				return nil, err
 			}
@@ -325,8 +330,13 @@ func (s *Storage) RefundsPaidBy(ctx context.Context, network chain.ID, transfers
 	return payees, nil
 }
 
-// refundPaidBy selects the invoice of the refund that a transfer pays.
-const refundPaidBy = "SELECT invoice_id FROM refunds WHERE network = $1 AND pay_id = $2 AND pay_id <> ''"
+// idsPerRead is the largest number of transfers in one statement.
+const idsPerRead = 100
+
+// refundsPaidBy returns the statement that selects the invoices of the refunds that some transfers pay. Its last argument is the network.
+func refundsPaidBy(count int) string {
+	return fmt.Sprintf("SELECT pay_id, invoice_id FROM refunds WHERE pay_id IN (%s) AND pay_id <> '' AND network = $%d", placeholders(count), count+1)
+}
 
 // Refunds implements invoice.ListStorage.
 func (s *Storage) Refunds(ctx context.Context, f invoice.RefundFilter, after invoice.Position, limit int) ([]invoice.ListedRefund, error) {
