@@ -35,7 +35,7 @@ func (s *shell) refund() *cobra.Command {
 		s.refundCommand("sent REF TX", "Record the transaction with which you paid a refund; for Lightning its payment hash", func(call invocation, service *invoice.Service, inv *invoice.Invoice, r invoice.Refund) (*invoice.Invoice, error) {
 			return service.SendRefund(call.Context(), inv.ID, r.ID, call.args[1], commandName, inv.Version)
 		}),
-		s.refundCommand("renew REF", "Determine the coins of a refund in euro again, at the current rate", func(call invocation, service *invoice.Service, inv *invoice.Invoice, r invoice.Refund) (*invoice.Invoice, error) {
+		s.refundCommand("renew REF", "Determine the coins of a refund in fiat again, at the current rate", func(call invocation, service *invoice.Service, inv *invoice.Invoice, r invoice.Refund) (*invoice.Invoice, error) {
 			return service.RenewRefund(call.Context(), inv.ID, r.ID, commandName, inv.Version)
 		}),
 		s.refundCancel())
@@ -285,7 +285,7 @@ records the transaction of each. Pay a file once.`, refundfile.MaxRefunds),
 	return c
 }
 
-// exportAdvice returns what a person does with a file for a wallet.
+// exportAdvice returns the next steps of the merchant with a file for a wallet.
 func exportAdvice(to refundfile.Format, unit string) string {
 	switch to {
 	case refundfile.Electrum:

@@ -142,11 +142,12 @@ type Accounts interface {
 }
 
 // CoinReader is a Scanner of a network whose native coin is found by balances, which finds transfers of the coin by their
-// transactions. The balance of the account of another person proves no transfer.
+// transactions. The balance of an account that is not the merchant's proves no transfer.
 type CoinReader interface {
 	Scanner
 	// CoinTransfers returns a transfer for each of the transactions that is in a block of the best chain. Its amount is zero if the
-	// transaction failed or does not itself send the coin to the script. An error gives no information about the transactions.
+	// transaction failed or does not itself send the coin to the script. Nothing follows from the absence of a transaction. Besides an
+	// error, CoinTransfers returns the transfers that it has found.
 	CoinTransfers(ctx context.Context, sent []SentCoin) ([]Transfer, error)
 }
 

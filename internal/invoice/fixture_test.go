@@ -34,10 +34,11 @@ type shop struct {
 	clock   *clocktest.Clock
 	wallets []invoice.Wallet
 
-	behind    bool  // scans stop below the tip
-	notFirm   bool  // scans show unconfirmed transfers as not firm
-	partial   bool  // scans have partial coverage of unconfirmed transfers, as those of the light client
-	saveError error // error of the next save of the progress
+	hidden    string // transaction that scans do not show
+	behind    bool   // scans stop below the tip
+	notFirm   bool   // scans show unconfirmed transfers as not firm
+	partial   bool   // scans have partial coverage of unconfirmed transfers, as those of the light client
+	saveError error  // error of the next save of the progress
 
 	mu       sync.Mutex
 	ids      int
@@ -72,6 +73,7 @@ func (n shopNet) Scan(ctx context.Context, from chain.Cursor, watched chain.Watc
 		snapshot.Unconfirmed = chain.None
 		snapshot.Transfers = slices.DeleteFunc(snapshot.Transfers, func(t chain.Transfer) bool { return t.Block == nil })
 	}
+	snapshot.Transfers = slices.DeleteFunc(snapshot.Transfers, func(t chain.Transfer) bool { return n.shop.hidden != "" && t.Tx == n.shop.hidden })
 	for i := range snapshot.Transfers {
 		snapshot.Transfers[i].Firm = snapshot.Transfers[i].Firm && !n.shop.notFirm
 	}

@@ -51,7 +51,7 @@ type Refund struct {
 
 // Mark records the actor and the time of an action. The zero value means that there was no such action.
 type Mark struct {
-	By string // the name of an account, the identifier of an API key, or "shopper"
+	By string // the name of an account, the identifier of an API key, "shopper", "command" or "network"
 	At time.Time
 }
 

@@ -16,7 +16,7 @@ import (
 	"chequer/internal/money"
 )
 
-// RefundNetwork is the actor of a Mark whose action a network showed.
+// RefundNetwork is the actor in the mark Sent of a refund whose payment the network showed before the merchant stated it.
 const RefundNetwork = "network"
 
 // RefundPayment is the transfer that pays a refund, as its network shows it. Times are on the invoice's own clock.
@@ -52,8 +52,8 @@ const (
 	RefundDouble RefundTrouble = "double"
 	// RefundReplaced means that the transaction that the merchant stated is no longer on the network.
 	RefundReplaced RefundTrouble = "replaced"
-	// RefundUnproved means that the transaction that the merchant stated failed, or does not itself pay the address: a contract may
-	// have paid it.
+	// RefundUnproved means that the transaction that the merchant stated failed, pays another refund, or does not itself pay the address:
+	// a contract may have paid it.
 	RefundUnproved RefundTrouble = "unproved"
 )
 
@@ -69,8 +69,12 @@ const (
 // watch sets the time until which the address of the refund is watched, on the real clock.
 func (r *Refund) watch(now time.Time) {
 	switch {
-	case r.Script == "" || r.Network.IsLightning() || !r.Takes():
+	case r.Script == "" || r.Network.IsLightning():
 		r.WatchUntil = time.Time{}
+	case !r.Takes():
+		if r.WatchUntil.After(now) {
+			r.WatchUntil = now
+		}
 	case r.State == RefundReady:
 		r.WatchUntil = now.Add(readyRefundWatch)
 	default:
@@ -90,11 +94,9 @@ type RecordedRefund struct {
 type RefundSnapshot struct {
 	chain.Snapshot
 	Coins []chain.Transfer
-	// CoinsRead is false if nothing is known about the transfers of the coin.
-	CoinsRead bool
 }
 
-// RefundOwners returns the invoices with refunds to a script. It is empty for other scripts.
+// RefundOwners returns the invoices with refunds to a script, or none.
 type RefundOwners func(script string) []Owner
 
 // refundObservation is the part of a snapshot that concerns the refunds of an invoice.
@@ -107,9 +109,18 @@ type refundObservation struct {
 	// required returns the depth that a payment needs.
 	required func(inv *Invoice, r Refund, t chain.Transfer) int
 	txID     func(r Refund, tx string) string // as the merchant states it
-	// findsDouble is true if every transfer that pays another refund is taken.
-	findsDouble bool
+	round    refundRound
 }
+
+// refundRound is a round over the invoices with refunds to one script. Every invoice has a round before the next one begins, so that a
+// transfer pays the refund for which its transaction is stated, and a second payment is found only if it pays no other refund.
+type refundRound int
+
+const (
+	findStated refundRound = iota // only transactions that merchants stated
+	findAll
+	findDouble
+)
 
 // ObserveRefunds records the payments of refunds that a scan of a network shows. Like Observe, it can be repeated. A
 // transfer pays one refund.
@@ -134,9 +145,9 @@ func (s *Service) ObserveRefunds(ctx context.Context, lease Lease, snapshot Refu
 	for _, invoices := range touched {
 		payees := maps.Clone(payees) // the groups share no transfer
 		group.Go(func() error {
-			for _, findsDouble := range []bool{false, true} { // a transfer is one too many if it pays no refund of any invoice
+			for _, round := range []refundRound{findStated, findAll, findDouble} {
 				for _, id := range invoices {
-					if err := s.leaveOutUnreadable(ctx, s.observeRefundsOf(ctx, lease, id, snapshot, byScript, payees, findsDouble)); err != nil {
+					if err := s.leaveOutUnreadable(ctx, s.observeRefundsOf(ctx, lease, id, snapshot, byScript, payees, round)); err != nil {
 						return refundError(lease.Network, fmt.Errorf("invoice %s: %w", id, err))
 					}
 				}
@@ -147,8 +158,8 @@ func (s *Service) ObserveRefunds(ctx context.Context, lease Lease, snapshot Refu
 	return group.Wait()
 }
 
-// leaveOutUnreadable returns the error of an update, or nil if the invoice cannot be read, which must not stop the scans. It logs that
-// once. An invoice may be removed while its refunds are still watched.
+// leaveOutUnreadable returns the error of an update, or nil if the invoice cannot be read, which must not stop the scans. The log has
+// each such invoice once. An invoice may be removed while its refunds are still watched.
 func (s *Service) leaveOutUnreadable(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, ErrNotFound) {
 		return nil
@@ -195,7 +206,7 @@ func (s *Service) touchedRefunds(ctx context.Context, network chain.ID, snapshot
 	}
 	for script, transfers := range byScript {
 		for _, t := range transfers {
-			if r, known := recorded[t.ID]; !known || changed(r.recorded(), t, snapshot.Snapshot) {
+			if r, known := recorded[t.ID]; !known || r.Script != script || changed(r.recorded(), t, snapshot.Snapshot) {
 				scripts[script] = true
 			}
 		}
@@ -239,13 +250,13 @@ func groupOwners(scripts map[string]bool, owners RefundOwners) (groups [][]strin
 
 // observeRefundsOf records the payments of the refunds of one invoice. It adds them to payees, which holds the invoice of each
 // transfer that pays a refund.
-func (s *Service) observeRefundsOf(ctx context.Context, lease Lease, id string, snapshot RefundSnapshot, byScript map[string][]chain.Transfer, payees map[string]string, findsDouble bool) error {
+func (s *Service) observeRefundsOf(ctx context.Context, lease Lease, id string, snapshot RefundSnapshot, byScript map[string][]chain.Transfer, payees map[string]string, round refundRound) error {
 	taken := map[string]bool{}
 	for transfer, invoiceID := range payees {
 		taken[transfer] = invoiceID != id
 	}
 	observation := refundObservation{
-		network: lease.Network, snapshot: snapshot, transfers: byScript, taken: taken, required: s.refundDepth, txID: s.refundTxID, findsDouble: findsDouble,
+		network: lease.Network, snapshot: snapshot, transfers: byScript, taken: taken, required: s.refundDepth, txID: s.refundTxID, round: round,
 	}
 	inv, err := s.storage.Invoice(ctx, id)
 	if err != nil {
@@ -314,30 +325,44 @@ func (inv *Invoice) observeRefunds(o refundObservation, now time.Time) (isChange
 func (inv *Invoice) observeRefund(r *Refund, o refundObservation, now time.Time) {
 	shown := inv.paymentsOf(r, o)
 	if r.Payment != nil && !inv.keepsPayment(r, o, shown) {
-		r.Payment = nil
-		if r.Sent.By == RefundNetwork {
-			r.State, r.Tx, r.Sent, r.Trouble = RefundReady, "", Mark{}, ""
-		} else {
-			r.State, r.Trouble = RefundSent, RefundReplaced
-		}
+		inv.losePayment(r)
 	}
-	if r.Payment == nil && len(shown) > 0 {
+	if r.Payment == nil && len(shown) > 0 && (o.round > findStated || r.Tx != "" && o.txID(*r, shown[0].Tx) == r.Tx) {
 		inv.adoptPayment(r, o, shown[0], now)
 	}
 	if r.Payment == nil {
-		if trouble := inv.statedTrouble(r, o); r.Trouble == "" {
-			r.Trouble = trouble
+		if r.Trouble == "" && o.round == findDouble {
+			r.Trouble = inv.statedTrouble(r, o)
 		}
 		return
 	}
-	if t := shownAs(shown, r.Payment.ID); t != nil {
-		inv.updatePayment(r.Payment, *t, o)
+	payment := shownAs(shown, r.Payment.ID)
+	if payment != nil {
+		inv.updatePayment(r.Payment, *payment, o)
 	}
-	if o.findsDouble && len(shown) > 1 {
+	isSecond := func(t chain.Transfer) bool {
+		isConflict := payment != nil && slices.ContainsFunc(payment.Spends, func(spent string) bool { return slices.Contains(t.Spends, spent) })
+		return t.ID != r.Payment.ID && !isConflict
+	}
+	if o.round == findDouble && slices.ContainsFunc(shown, isSecond) {
 		r.Trouble = RefundDouble
 	}
 	if r.State = RefundSent; r.Payment.Final() {
 		r.State = RefundConfirmed
+	}
+}
+
+// losePayment records that the payment of a refund left the network. A refund whose transaction the merchant stated stays sent.
+func (inv *Invoice) losePayment(r *Refund) {
+	wasInBlock := r.Payment.Block != nil
+	r.Payment = nil
+	if r.Sent.By != RefundNetwork {
+		r.State, r.Trouble = RefundSent, RefundReplaced
+		return
+	}
+	r.State, r.Tx, r.Sent, r.Trouble = RefundReady, "", Mark{}, ""
+	if wasInBlock {
+		r.Trouble = RefundReplaced
 	}
 }
 
@@ -370,26 +395,24 @@ func (inv *Invoice) paymentsOf(r *Refund, o refundObservation) []chain.Transfer 
 	return list
 }
 
-// olderThanRefund reports whether a transfer is older than the prepared refund. The times of blocks on networks with unconfirmed
-// transfers are not exact.
+// olderThanRefund reports whether a transfer is older than the refund. The times of blocks are not exact.
 func (inv *Invoice) olderThanRefund(r *Refund, t chain.Transfer) bool {
-	at, prepared := t.FirstSeen, r.Prepared.At.Add(-inv.Clock)
+	at, asked := t.FirstSeen, r.Asked.At.Add(-inv.Clock)
 	if at.IsZero() && t.Block != nil {
 		at = t.Block.Time.Add(clockSkew)
 	}
-	return !at.IsZero() && at.Before(prepared)
+	return !at.IsZero() && at.Before(asked)
 }
 
-// keepsPayment reports whether the recorded payment of a refund is still on the network, or whether a snapshot allows no conclusion.
+// keepsPayment reports whether the recorded payment of a refund is still on the network, or whether a snapshot allows no conclusion. A
+// payment in a block is gone only if the block left the chain: a source may be behind, or not show a transfer.
 func (inv *Invoice) keepsPayment(r *Refund, o refundObservation, shown []chain.Transfer) bool {
 	if shownAs(shown, r.Payment.ID) != nil {
 		return true
 	}
-	if chain.IsCoin(r.Payment.ID) && !o.snapshot.CoinsRead {
-		return true
-	}
-	if r.Payment.Block != nil {
-		return !o.snapshot.Covers(r.Payment.Block.Height)
+	if b := r.Payment.Block; b != nil {
+		hash, known := o.snapshot.Blocks[b.Height]
+		return !known || hash == b.Hash
 	}
 	isReplaced := len(shown) > 0 && shown[0].Block != nil // by another transaction that pays the refund
 	timedOut := o.snapshot.Started.Add(inv.Clock).Sub(r.Payment.FirstSeen) > unconfirmedTTL
@@ -442,9 +465,7 @@ func (inv *Invoice) statedTrouble(r *Refund, o refundObservation) (trouble Refun
 	for _, t := range o.transfers[r.Script] {
 		switch isStated := r.Tx != "" && t.Asset == r.Asset && o.txID(*r, t.Tx) == r.Tx; {
 		case !isStated:
-		case t.Amount.Equal(r.Amount):
-			return "" // it pays another refund
-		case t.Amount.IsZero():
+		case t.Amount.IsZero(), t.Amount.Equal(r.Amount): // the latter pays another refund
 			trouble = RefundUnproved
 		default:
 			trouble = RefundWrongAmount

@@ -175,6 +175,72 @@ func TestRefunds_of_two_invoices_to_one_address_need_two_transfers(t *testing.T)
 	})
 }
 
+// A transaction pays the refund for which the merchant states it, also if another refund has the same address and amount.
+func TestRefund_is_paid_by_the_transaction_that_is_stated_for_it(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		one, two := s.latePaid("0.0005"), s.latePaid("0.0005")
+		a, b := s.ready(one, "0.0002", shopperBTC), s.ready(two, "0.0002", shopperBTC)
+		m, _ := one.Method(simnet.ID, "BTC")
+		tx, err := s.net.Pay(t.Context(), m.Asset, a.Script, btc("0.0002"))
+		s.must(err)
+		_, err = s.service.SendRefund(t.Context(), two.ID, b.ID, tx, "Tove", 0)
+		s.must(err)
+		s.step()
+		s.wantRefund(one, a.ID, invoice.RefundReady, "", "")
+		s.wantRefund(two, b.ID, invoice.RefundSent, tx, "")
+		s.confirmTx(tx)
+		s.wantRefund(one, a.ID, invoice.RefundReady, "", "")
+		s.wantRefund(two, b.ID, invoice.RefundConfirmed, tx, "")
+	})
+}
+
+func TestRefund_paid_again_after_days_is_in_trouble(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		inv := s.latePaid("0.0005")
+		r := s.ready(inv, "0.0002", shopperBTC)
+		first := s.payRefund(inv, r, "0.0002")
+		s.confirmTx(first)
+		for range 20 { // blocks, until the cursor is above the first payment
+			other := s.create("40")
+			s.confirmTx(s.pay(other, "BTC", "0.0005"))
+		}
+		s.clock.Advance(7 * 24 * time.Hour)
+		s.payRefund(inv, r, "0.0002")
+		s.wantRefund(inv, r.ID, invoice.RefundConfirmed, first, invoice.RefundDouble)
+	})
+}
+
+// A source that is behind, or that does not show a transfer, says nothing about a payment in a block.
+func TestRefund_stays_confirmed_if_a_scan_does_not_show_it(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		inv := s.latePaid("0.0005")
+		r := s.ready(inv, "0.0002", shopperBTC)
+		tx := s.payRefund(inv, r, "0.0002")
+		s.confirmTx(tx)
+		s.hidden = tx
+		s.step()
+		s.wantRefund(inv, r.ID, invoice.RefundConfirmed, tx, "")
+	})
+}
+
+func TestRefund_may_be_paid_before_it_is_renewed(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		inv := s.latePaid("0.0005")
+		_, made, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundPart, Fiat: money.MustParse("20", money.EUR), Address: shopperBTC})
+		s.must(err)
+		m, _ := inv.Method(simnet.ID, "BTC")
+		s.clock.Advance(time.Hour)
+		tx, err := s.net.Pay(t.Context(), m.Asset, made.Script, made.Amount)
+		s.must(err)
+		s.clock.Advance(24 * time.Hour)
+		s.setRates(strings.Replace(table, "BTC-EUR=80000", "BTC-EUR=100000", 1))
+		_, err = s.service.RenewRefund(t.Context(), inv.ID, made.ID, "Tove", 0)
+		s.must(err)
+		s.step()
+		s.wantRefund(inv, made.ID, invoice.RefundSent, tx, "")
+	})
+}
+
 // One transaction of the merchant's wallet may pay two refunds to one address, in two outputs.
 func TestRefunds_to_one_address_may_be_paid_by_one_transaction(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
@@ -266,6 +332,13 @@ func TestRefund_whose_block_leaves_the_chain_is_not_confirmed(t *testing.T) {
 		s.wantRefund(inv, r.ID, invoice.RefundSent, tx, "")
 		s.confirmTx(tx)
 		s.wantRefund(inv, r.ID, invoice.RefundConfirmed, tx, "")
+		s.must(s.net.Reorganise(t.Context(), []string{tx}))
+		s.must(s.net.Replace(t.Context(), tx))
+		s.step()
+		got := s.wantRefund(inv, r.ID, invoice.RefundReady, "", invoice.RefundReplaced)
+		if got.Payment != nil {
+			t.Errorf("the refund has the payment %+v", got.Payment)
+		}
 	})
 }
 

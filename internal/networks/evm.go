@@ -44,10 +44,7 @@ func (e EVM) CoinTransfers(ctx context.Context, sent []chain.SentCoin) ([]chain.
 	coin, exists := e.coin()
 	hashes := make([]evm.Hash, len(sent))
 	for i, s := range sent {
-		hash, ok := ethereum.ParseHash(s.Tx)
-		if !ok {
-			return nil, fmt.Errorf("%q is no hash of a transaction", s.Tx)
-		}
+		hash, _ := ethereum.ParseHash(s.Tx) // no transaction has the zero hash
 		hashes[i] = evm.Hash(hash)
 	}
 	if !exists || len(sent) == 0 {
@@ -58,19 +55,19 @@ func (e EVM) CoinTransfers(ctx context.Context, sent []chain.SentCoin) ([]chain.
 		return nil, fmt.Errorf("read receipts: %w", err)
 	}
 	var found []chain.Transfer
+	var errs []error
 	for i, r := range receipts {
 		if r == nil {
 			continue
 		}
 		t, onChain, err := e.coinTransfer(ctx, coin, sent[i], *r)
 		if err != nil {
-			return nil, err
-		}
-		if onChain {
+			errs = append(errs, fmt.Errorf("transaction %s: %w", sent[i].Tx, err))
+		} else if onChain {
 			found = append(found, t)
 		}
 	}
-	return found, nil
+	return found, errors.Join(errs...)
 }
 
 // coinTransfer returns the transfer of a transaction with a receipt. It returns false if the block of the receipt is not on the best

@@ -191,7 +191,7 @@ func saveRefunds(ctx context.Context, q querier, before, after []refundRow) erro
 		if err != nil {
 			return fmt.Errorf("write refund %s: %w", r.id, err)
 		}
-		if isClaimed := i < len(before) && before[i].tx == r.tx; !isClaimed && r.tx != "" {
+		if isClaimed := i < len(before) && before[i].tx == r.tx; !isClaimed && (r.tx != "" || i < len(before)) {
 			if err := claimTransaction(ctx, q, r); err != nil {
 				return err
 			}
@@ -206,6 +206,9 @@ func saveRefunds(ctx context.Context, q querier, before, after []refundRow) erro
 func claimTransaction(ctx context.Context, q querier, r refundRow) error {
 	if _, err := q.ExecContext(ctx, "DELETE FROM refund_transactions WHERE refund_id = $1", r.id); err != nil {
 		return fmt.Errorf("release transaction of refund %s: %w", r.id, err)
+	}
+	if r.tx == "" {
+		return nil
 	}
 	claimed, err := exec(ctx, q, `
 		INSERT INTO refund_transactions (merchant_id, network, tx, asset, script, refund_id)
@@ -284,23 +287,20 @@ func (s *Storage) RecordedRefunds(ctx context.Context, network chain.ID, above i
 	}, unfinalRefunds+" UNION ALL "+refundsAbove, string(network), above)
 }
 
-// The statements of StatedRefunds. Each of them returns few rows: a merchant states some refunds a day.
-const (
-	selectStated  = "SELECT tx, script, sent_at FROM refunds WHERE network = $1 AND asset = $2 AND script <> '' AND tx <> '' AND "
-	statedRefunds = selectStated + "state = 'sent' AND watch_until >= $4"
-	recentRefunds = selectStated + "state = 'confirmed' AND pay_id <> '' AND pay_height > $3 AND pay_confirmations >= pay_required"
-)
+// statedRefunds is the statement of StatedRefunds.
+const statedRefunds = `SELECT tx, script FROM refunds
+	WHERE network = $1 AND asset = $2 AND state = 'sent' AND watch_until IS NOT NULL AND watch_until >= $3 AND script <> '' AND tx <> ''
+	ORDER BY watch_until DESC LIMIT $4`
 
 // maxStated is the largest number of transactions that one scan looks up.
 const maxStated = 100
 
 // StatedRefunds implements watcher.Storage.
-func (s *Storage) StatedRefunds(ctx context.Context, network chain.ID, asset string, above int64, scanned time.Time) ([]chain.SentCoin, error) {
+func (s *Storage) StatedRefunds(ctx context.Context, network chain.ID, asset string, scanned time.Time) ([]chain.SentCoin, error) {
 	return readAll(ctx, s, "transactions of refunds", func(row scanner) (c chain.SentCoin, err error) {
-		var sentAt sql.Null[int64]
-		err = row.Scan(&c.Tx, &c.Script, &sentAt)
+		err = row.Scan(&c.Tx, &c.Script)
 		return c, err
-	}, statedRefunds+" UNION ALL "+recentRefunds+" ORDER BY 3 DESC LIMIT $5", string(network), asset, above, scanned.UnixMilli(), maxStated)
+	}, statedRefunds, string(network), asset, scanned.UnixMilli(), maxStated)
 }
 
 // RefundsPaidBy implements invoice.Storage.

@@ -31,9 +31,9 @@ type Storage interface {
 	// Rises calls add with each recorded rise of the balance of a destination that is still watched
 	// at the scanned time.
 	Rises(ctx context.Context, network chain.ID, scanned time.Time, add func(Rise)) error
-	// StatedRefunds returns the transactions, newest first, that merchants stated for refunds in a network's native coin and that are
-	// not confirmed, or are in a block above the height, while the refunds are still watched at the scanned time.
-	StatedRefunds(ctx context.Context, network chain.ID, asset string, above int64, scanned time.Time) ([]chain.SentCoin, error)
+	// StatedRefunds returns the newest transactions that merchants stated for refunds in a network's native coin and that are not
+	// confirmed, while the refunds are still watched at the scanned time.
+	StatedRefunds(ctx context.Context, network chain.ID, asset string, scanned time.Time) ([]chain.SentCoin, error)
 	// TransfersAbove returns the transfers that are recorded in blocks above a height.
 	TransfersAbove(ctx context.Context, network chain.ID, height int64) ([]chain.Transfer, error)
 	// RecordedTransfers returns the transfers that a new scan may change, among them all in blocks above a height, see

@@ -52,6 +52,14 @@ type Watcher struct {
 	pausedUntil   time.Time     // end of the pause in which another process may take the lease
 	failureLogged bool          // the current failure of scans was logged
 	scanned       bool          // the last step scanned without an error
+	coins         coinReading
+}
+
+// coinReading describes the last reading of the transactions of refunds.
+type coinReading struct {
+	stated []chain.SentCoin
+	tip    string // hash
+	at     time.Time
 }
 
 // New returns a new Watcher.
@@ -189,8 +197,11 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 	return snapshot.Behind, nil
 }
 
-// readCoins adds to a snapshot the transfers of the native coin by the transactions that merchants stated for refunds. If they cannot be
-// read now, the next scan reads them.
+// coinInterval is the shortest time between two readings of the same transactions of refunds.
+const coinInterval = 15 * time.Second
+
+// readCoins adds to a snapshot the transfers of the native coin by the transactions that merchants stated for refunds. It reads them at
+// most once per coinInterval and tip, unless another transaction was stated.
 func (w *Watcher) readCoins(ctx context.Context, s chain.Snapshot, before invoice.Progress) invoice.RefundSnapshot {
 	refunds := invoice.RefundSnapshot{Snapshot: s}
 	reader, readable := w.Network.(chain.CoinReader)
@@ -198,14 +209,15 @@ func (w *Watcher) readCoins(ctx context.Context, s chain.Snapshot, before invoic
 	if !readable || i < 0 {
 		return refunds
 	}
-	stated, err := w.Storage.StatedRefunds(ctx, w.Network.ID(), w.Network.Assets()[i].Code, s.From.Height, before.Scanned)
-	if err == nil && len(stated) > 0 {
+	stated, err := w.Storage.StatedRefunds(ctx, w.Network.ID(), w.Network.Assets()[i].Code, before.Scanned)
+	isRead := slices.Equal(stated, w.coins.stated) && (s.Tip.Hash == w.coins.tip || w.Now().Sub(w.coins.at) < coinInterval)
+	if err == nil && len(stated) > 0 && !isRead {
+		w.coins = coinReading{stated, s.Tip.Hash, w.Now()}
 		refunds.Coins, err = reader.CoinTransfers(ctx, stated)
 	}
 	if err != nil {
 		w.Log.Debug("transactions of refunds not read", "network", w.Network.ID(), "error", err)
 	}
-	refunds.CoinsRead = err == nil
 	return refunds
 }
 

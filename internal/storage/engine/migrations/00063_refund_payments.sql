@@ -12,10 +12,10 @@ ALTER TABLE refunds ADD COLUMN trouble TEXT NOT NULL DEFAULT '';
 ALTER TABLE refunds ADD COLUMN former_amounts TEXT NOT NULL DEFAULT ''; -- smallest units
 ALTER TABLE refunds ADD COLUMN watch_until BIGINT; -- NULL if the network is not watched for the payment
 ALTER TABLE refunds ADD COLUMN position BIGINT NOT NULL DEFAULT 0; -- in the merchant's feed, of the last change of what is watched
-UPDATE refunds SET watch_until = prepared_at + 31536000000 WHERE state = 'ready' AND script <> '';
+UPDATE refunds SET watch_until = prepared_at + 31536000000 WHERE state = 'ready' AND script <> '' AND network NOT LIKE 'lightning%';
 
 CREATE INDEX refunds_by_position ON refunds (merchant_id, network, position) WHERE watch_until IS NOT NULL;
 CREATE INDEX refunds_by_payment ON refunds (network, pay_id) WHERE pay_id <> '';
-CREATE INDEX refunds_stated ON refunds (network, asset) WHERE state = 'sent';
+CREATE INDEX refunds_stated ON refunds (network, asset, watch_until) WHERE state = 'sent' AND watch_until IS NOT NULL;
 CREATE INDEX refunds_unfinal ON refunds (network) WHERE pay_id <> '' AND pay_confirmations < pay_required;
 CREATE INDEX refunds_by_block ON refunds (network, pay_height) WHERE pay_id <> '' AND pay_confirmations >= pay_required;
