@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -174,6 +175,35 @@ type deskClient struct {
 	client  *http.Client
 	session *http.Cookie
 	seed    string // of the authenticator app
+
+	confirmation *confirmation
+}
+
+// confirmation is the last confirmation of the sign-in of an account.
+type confirmation struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+// confirmAgain is the age of a confirmation from which it is repeated. It is valid for ten minutes.
+const confirmAgain = 5 * time.Minute
+
+// confirm confirms the sign-in of the account if that was long ago, because the states of the pages take longer than a confirmation is
+// valid.
+func (c *deskClient) confirm() {
+	c.t.Helper()
+	c.confirmation.mu.Lock()
+	defer c.confirmation.mu.Unlock()
+	if time.Since(c.confirmation.at) < confirmAgain {
+		return
+	}
+	code, err := totp.GenerateCode(c.seed, time.Now())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	form := c.read(deskShop+"/confirm").Find("input[name=form]").AttrOr("value", "")
+	c.post(deskShop+"/confirm", "form", form, "next", "/", "confirm-password", deskPassword, "confirm-code", code)
+	c.confirmation.at = time.Now()
 }
 
 // newDeskClient creates the account of a link with a password and a code.
@@ -201,6 +231,7 @@ func newDeskClient(t *testing.T, link, name string) *deskClient {
 	if c.session == nil {
 		t.Fatal("there is no session")
 	}
+	c.confirmation = &confirmation{at: time.Now()}
 	return c
 }
 
@@ -249,7 +280,7 @@ func (b *tab) signInAs(c *deskClient) {
 
 // in returns the account for a subtest.
 func (c *deskClient) in(t *testing.T) *deskClient {
-	return &deskClient{t: t, url: c.url, client: c.client, session: c.session}
+	return &deskClient{t: t, url: c.url, client: c.client, session: c.session, seed: c.seed, confirmation: c.confirmation}
 }
 
 // deskShop is the path of the first shop's desk.

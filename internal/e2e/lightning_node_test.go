@@ -1,9 +1,11 @@
 package e2e_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http/httptest"
 	"net/url"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +26,17 @@ func (p *process) connect(connection string) (key merchant.Key) {
 	return key
 }
 
+// waitConnected waits until the running server offers the connections to Lightning: only the operator's commands see their state.
+func (p *process) waitConnected() {
+	p.t.Helper()
+	until(p.t, waitTimeout, "the connections are looked up", func() bool {
+		c := exec.CommandContext(p.t.Context(), binary(p.t), "doctor")
+		c.Env = p.environ
+		output, _ := c.Output() // the status is that of all findings
+		return bytes.Contains(output, []byte("ok    lightning (")) && !bytes.Contains(output, []byte("warn  lightning ("))
+	})
+}
+
 // The program is killed, and the node settles a payment meanwhile. The next start looks it up, also if the price is no longer held.
 func TestKilled_while_a_payment_over_Lightning_settles(t *testing.T) {
 	for _, engine := range engines {
@@ -39,7 +52,7 @@ func TestKilled_while_a_payment_over_Lightning_settles(t *testing.T) {
 			p.run("init")
 			p.key = p.connect(node.Connection(server))
 			p.serve()
-			p.waitScanned()
+			p.waitConnected()
 			s := newShop(t, p.url, p.key)
 			id := s.createInvoice()
 			_, method := lightningOf(t, s.invoice(id))
@@ -72,6 +85,7 @@ func TestLightning_real_nodes_pay_the_code_of_the_page(t *testing.T) {
 	key := p.connect(pair.Shop.Connection(t, pair.Shop.Macaroon(t, "invoice")))
 	p.serve()
 	p.waitScanned()
+	p.waitConnected()
 	merchant := newShop(t, p.url, key)
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {

@@ -96,7 +96,7 @@ func TestLightning_a_late_code_appears_on_the_page(t *testing.T) {
 	p.run("init")
 	p.key = p.connect(node.Connection(server))
 	p.serve()
-	p.waitScanned()
+	p.waitConnected()
 	merchant := newShop(t, p.url, p.key)
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {

@@ -323,6 +323,7 @@ func newDemoSite(t *testing.T) *demoSite {
 
 // in returns the site for a subtest.
 func (d *demoSite) in(t *testing.T) *demoSite {
+	d.owner.in(t).confirm()
 	return &demoSite{program: d.program, settings: d.settings, t: t, terminal: d.terminal, owner: d.owner.in(t), seller: d.seller.in(t)}
 }
 

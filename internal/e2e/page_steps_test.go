@@ -65,6 +65,7 @@ func atInvoice(change func(*api.InvoiceRequest), actions ...string) func(*tab, *
 		id, err := s.client.CreateInvoice(site.t.Context(), r, "")
 		b.check(err)
 		s.simulate(id, actions...)
+		s.waitRequests(id)
 		site.page = site.url + "/invoice/" + id
 		b.visit(site.page)
 	}

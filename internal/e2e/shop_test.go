@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,19 @@ func (s shop) simulate(id string, actions ...string) {
 			s.t.Fatal(err)
 		}
 	}
+}
+
+// waitRequests waits until an invoice that can be paid by Lightning has a payment request for the amount due, which a payment of a part
+// replaces.
+func (s shop) waitRequests(id string) {
+	s.t.Helper()
+	until(s.t, waitTimeout, "the payment requests are for the amount due", func() bool {
+		r := s.invoice(id)
+		isOpen := r.Status == api.StatusCreated || r.Status == api.StatusPending
+		return !isOpen || !slices.ContainsFunc(r.PaymentMethods, func(m api.PaymentMethod) bool {
+			return m.CryptoCurrency == api.MethodLightning && m.Address == "" && m.DueAmount != "0"
+		})
+	})
 }
 
 // invoice reads an invoice.
