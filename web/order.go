@@ -17,6 +17,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/clock"
 	"chequer/web/present"
 )
 
@@ -72,8 +73,8 @@ func createWithRetry(ctx context.Context, create func() (string, error)) (string
 		if !isRunning || attempt == maxAttempts {
 			return id, err
 		}
-		if err := pause(ctx, attemptPause); err != nil {
-			return "", err
+		if !clock.Sleep(ctx, attemptPause) {
+			return "", ctx.Err()
 		}
 	}
 }
@@ -118,16 +119,4 @@ func (h *Handler) backToForm(c echo.Context) error {
 		path += linkSuffix(c)
 	}
 	return h.redirect(c, readerFromAddress(c), cmp.Or(path, "/"))
-}
-
-// pause waits, or returns the context's error if the context ends first.
-func pause(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

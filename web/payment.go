@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/client"
+	"chequer/internal/clock"
 	"chequer/views"
 	"chequer/web/present"
 	"chequer/web/rendered"
@@ -168,8 +169,8 @@ func (h *Handler) Prerender(ctx context.Context) error {
 		if err := r.render(ctx, id); err != nil && ctx.Err() == nil {
 			h.config.Logger.Warn("page not rendered in advance", "invoice", id, "error", err)
 		}
-		if err := pause(ctx, prerenderPauseFactor*time.Since(start)); err != nil {
-			return nil //nolint:nilerr // the context ended
+		if !clock.Sleep(ctx, prerenderPauseFactor*time.Since(start)) {
+			return nil
 		}
 		if len(waiting)+len(h.config.Created) == 0 {
 			r.compressFurther()

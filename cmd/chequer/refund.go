@@ -35,7 +35,7 @@ func (s *shell) refund() *cobra.Command {
 		s.refundCommand("sent REF TX", "Record the transaction with which you paid a refund; for Lightning its payment hash", func(call invocation, service *invoice.Service, inv *invoice.Invoice, r invoice.Refund) (*invoice.Invoice, error) {
 			return service.SendRefund(call.Context(), inv.ID, r.ID, call.args[1], commandName, inv.Version)
 		}),
-		s.refundCommand("renew REF", "Determine the coins of a refund in fiat again, at the current rate", func(call invocation, service *invoice.Service, inv *invoice.Invoice, r invoice.Refund) (*invoice.Invoice, error) {
+		s.pricedRefundCommand("renew REF", "Determine the coins of a refund in fiat again, at the current rate", func(call invocation, service *invoice.Service, inv *invoice.Invoice, r invoice.Refund) (*invoice.Invoice, error) {
 			return service.RenewRefund(call.Context(), inv.ID, r.ID, commandName, inv.Version)
 		}),
 		s.refundCancel())
@@ -71,12 +71,24 @@ func rowOf(service *invoice.Service, inv *invoice.Invoice, id string) (refundRow
 	return refundRow{inv.ID, inv.Terms.OrderID, inv.Terms.Price.Currency().Code, all[i]}, nil
 }
 
-// refundCommand returns a command that shows one refund, after it has changed it. change returns nil if it changes nothing.
-func (s *shell) refundCommand(use, short string, change func(invocation, *invoice.Service, *invoice.Invoice, invoice.Refund) (*invoice.Invoice, error)) *cobra.Command {
+// refundChange changes a refund. It returns nil if it changes nothing.
+type refundChange func(invocation, *invoice.Service, *invoice.Invoice, invoice.Refund) (*invoice.Invoice, error)
+
+// refundCommand returns a command that shows one refund, after it has changed it.
+func (s *shell) refundCommand(use, short string, change refundChange) *cobra.Command {
+	return s.refundCommandOf(use, short, invocation.invoices, change)
+}
+
+// pricedRefundCommand is refundCommand for a change that needs the current rates.
+func (s *shell) pricedRefundCommand(use, short string, change refundChange) *cobra.Command {
+	return s.refundCommandOf(use, short, invocation.pricedInvoices, change)
+}
+
+func (s *shell) refundCommandOf(use, short string, open func(invocation) (*invoice.Service, error), change refundChange) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: console.Arguments,
 		RunE: answer(s, func(call invocation) (row refundRow, err error) {
-			service, err := call.pricedInvoices()
+			service, err := open(call)
 			if err != nil {
 				return row, err
 			}

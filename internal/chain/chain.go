@@ -269,10 +269,7 @@ const coinPrefix = "coin:"
 func CoinID(tx string) string { return coinPrefix + tx }
 
 // IsCoin reports whether a CoinReader found t.
-func (t Transfer) IsCoin() bool { return IsCoin(t.ID) }
-
-// IsCoin reports whether an ID is that of a transfer that a CoinReader found.
-func IsCoin(id string) bool { return strings.HasPrefix(id, coinPrefix) }
+func (t Transfer) IsCoin() bool { return strings.HasPrefix(t.ID, coinPrefix) }
 
 // Highest returns the balance after a rise, in the smallest units.
 func (t Transfer) Highest() *big.Int {

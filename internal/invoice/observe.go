@@ -156,10 +156,10 @@ func (inv *Invoice) updateTransfer(t *Transfer, o Observation, current chain.Tra
 		return
 	}
 	block := inv.onInvoiceClock(*current.Block)
-	known := 0 // lower bound of the confirmations: a scan that stopped below the tip does not reduce them
+	known := 0
 	if t.Block == nil || t.Block.Hash != block.Hash {
 		t.Block = &block
-	} else if o.Snapshot.Behind {
+	} else {
 		known = t.Confirmations
 	}
 	if t.ConfirmedAt.IsZero() {
@@ -169,8 +169,17 @@ func (inv *Invoice) updateTransfer(t *Transfer, o Observation, current chain.Tra
 		t.Required = max(required, 1)
 	}
 	t.Old = t.Old || inv.olderThanInvoice(o.Network, t.Asset, block)
-	depth := int(o.Snapshot.Tip.Height-block.Height) + 1
-	t.Confirmations = min(max(depth, known), t.Required)
+	t.Confirmations = confirmationsAt(o.Snapshot, block, known, t.Required)
+}
+
+// confirmationsAt returns the confirmations, up to the required number, of a transfer in a block that a snapshot shows. known is the number
+// that is recorded for the same block: a scan that stopped below the tip does not reduce it.
+func confirmationsAt(s chain.Snapshot, block chain.Block, known, required int) int {
+	depth := max(int(s.Tip.Height-block.Height)+1, 0)
+	if s.Behind {
+		depth = max(depth, known)
+	}
+	return min(depth, required)
 }
 
 // applyCap decides once, when an unconfirmed transfer is first shown as firm, whether it counts without a confirmation. A

@@ -104,16 +104,14 @@ type refundObservation struct {
 	network   chain.ID
 	snapshot  RefundSnapshot
 	transfers map[string][]chain.Transfer // by script
-	// taken are the transfers that pay refunds of other invoices, by ID.
-	taken map[string]bool
+	payees    map[string]string           // invoice of each transfer that pays a refund
 	// required returns the depth that a payment needs.
 	required func(inv *Invoice, r Refund, t chain.Transfer) int
 	txID     func(r Refund, tx string) string // as the merchant states it
-	round    refundRound
 }
 
-// refundRound is a round over the invoices with refunds to one script. Every invoice has a round before the next one begins, so that a
-// transfer pays the refund for which its transaction is stated, and a second payment is found only if it pays no other refund.
+// refundRound is a round over the refunds to one script. Every refund has a round before the next one begins, so that a transfer pays the
+// refund for which its transaction is stated, and a second payment is found only if it pays no other refund.
 type refundRound int
 
 const (
@@ -121,6 +119,8 @@ const (
 	findAll
 	findDouble
 )
+
+var allRounds = []refundRound{findStated, findAll, findDouble}
 
 // ObserveRefunds records the payments of refunds that a scan of a network shows. Like Observe, it can be repeated. A
 // transfer pays one refund.
@@ -143,11 +143,18 @@ func (s *Service) ObserveRefunds(ctx context.Context, lease Lease, snapshot Refu
 	var group errgroup.Group
 	group.SetLimit(maxConcurrentUpdates)
 	for _, invoices := range touched {
-		payees := maps.Clone(payees) // the groups share no transfer
+		observation := refundObservation{
+			network: lease.Network, snapshot: snapshot, transfers: byScript, required: s.refundDepth, txID: s.refundTxID,
+			payees: maps.Clone(payees), // the groups share no transfer
+		}
+		rounds := slices.Chunk(allRounds, 1)
+		if len(invoices) == 1 {
+			rounds = slices.Chunk(allRounds, len(allRounds)) // the invoice is written once
+		}
 		group.Go(func() error {
-			for _, round := range []refundRound{findStated, findAll, findDouble} {
+			for some := range rounds {
 				for _, id := range invoices {
-					if err := s.leaveOutUnreadable(ctx, s.observeRefundsOf(ctx, lease, id, snapshot, byScript, payees, round)); err != nil {
+					if err := s.leaveOutUnreadable(ctx, s.observeRefundsOf(ctx, lease, id, observation, some)); err != nil {
 						return refundError(lease.Network, fmt.Errorf("invoice %s: %w", id, err))
 					}
 				}
@@ -248,25 +255,17 @@ func groupOwners(scripts map[string]bool, owners RefundOwners) (groups [][]strin
 	return groups
 }
 
-// observeRefundsOf records the payments of the refunds of one invoice. It adds them to payees, which holds the invoice of each
-// transfer that pays a refund.
-func (s *Service) observeRefundsOf(ctx context.Context, lease Lease, id string, snapshot RefundSnapshot, byScript map[string][]chain.Transfer, payees map[string]string, round refundRound) error {
-	taken := map[string]bool{}
-	for transfer, invoiceID := range payees {
-		taken[transfer] = invoiceID != id
-	}
-	observation := refundObservation{
-		network: lease.Network, snapshot: snapshot, transfers: byScript, taken: taken, required: s.refundDepth, txID: s.refundTxID, round: round,
-	}
+// observeRefundsOf records the payments of the refunds of one invoice, and adds them to the payees of the observation.
+func (s *Service) observeRefundsOf(ctx context.Context, lease Lease, id string, o refundObservation, rounds []refundRound) error {
 	inv, err := s.storage.Invoice(ctx, id)
 	if err != nil {
 		return err
 	}
-	if !inv.clone().observeRefunds(observation, s.now()) {
+	if !inv.clone().observeRefunds(o, rounds, s.now()) {
 		return nil
 	}
 	inv, err = s.update(ctx, id, lease, func(inv *Invoice) error {
-		inv.observeRefunds(observation, s.now())
+		inv.observeRefunds(o, rounds, s.now())
 		return nil
 	})
 	if err != nil {
@@ -274,7 +273,7 @@ func (s *Service) observeRefundsOf(ctx context.Context, lease Lease, id string, 
 	}
 	for _, r := range inv.Refunds {
 		if r.Payment != nil && r.Network == lease.Network {
-			payees[r.Payment.ID] = id
+			o.payees[r.Payment.ID] = id
 		}
 	}
 	return nil
@@ -304,35 +303,37 @@ func (s *Service) refundTxID(r Refund, tx string) string {
 
 // observeRefunds records the facts of a scan about the payments of refunds, and reports whether it changed one. now is on the
 // real clock.
-func (inv *Invoice) observeRefunds(o refundObservation, now time.Time) (isChanged bool) {
-	for i := range inv.Refunds {
-		r := &inv.Refunds[i]
-		if r.Network != o.network || r.Script == "" || !r.Takes() || r.State == RefundAsked {
-			continue
+func (inv *Invoice) observeRefunds(o refundObservation, rounds []refundRound, now time.Time) (isChanged bool) {
+	for _, round := range rounds {
+		for i := range inv.Refunds {
+			r := &inv.Refunds[i]
+			if r.Network != o.network || r.Script == "" || !r.Takes() || r.State == RefundAsked {
+				continue
+			}
+			before := *r
+			if before.Payment != nil {
+				payment := *r.Payment
+				r.Payment = &payment
+			}
+			inv.observeRefund(r, o, round, now)
+			isChanged = isChanged || !r.equal(before)
 		}
-		before := *r
-		if before.Payment != nil {
-			payment := *r.Payment
-			r.Payment = &payment
-		}
-		inv.observeRefund(r, o, now)
-		isChanged = isChanged || !r.equal(before)
 	}
 	return isChanged
 }
 
 // observeRefund records the facts of a scan about the payment of one refund.
-func (inv *Invoice) observeRefund(r *Refund, o refundObservation, now time.Time) {
+func (inv *Invoice) observeRefund(r *Refund, o refundObservation, round refundRound, now time.Time) {
 	shown := inv.paymentsOf(r, o)
 	if r.Payment != nil && !inv.keepsPayment(r, o, shown) {
-		inv.losePayment(r)
+		r.losePayment()
 	}
-	if r.Payment == nil && len(shown) > 0 && (o.round > findStated || r.Tx != "" && o.txID(*r, shown[0].Tx) == r.Tx) {
+	if r.Payment == nil && len(shown) > 0 && (round > findStated || r.Tx != "" && o.txID(*r, shown[0].Tx) == r.Tx) {
 		inv.adoptPayment(r, o, shown[0], now)
 	}
 	if r.Payment == nil {
-		if r.Trouble == "" && o.round == findDouble {
-			r.Trouble = inv.statedTrouble(r, o)
+		if r.Trouble == "" && round == findDouble {
+			r.Trouble = r.statedTrouble(o)
 		}
 		return
 	}
@@ -344,7 +345,7 @@ func (inv *Invoice) observeRefund(r *Refund, o refundObservation, now time.Time)
 		isConflict := payment != nil && slices.ContainsFunc(payment.Spends, func(spent string) bool { return slices.Contains(t.Spends, spent) })
 		return t.ID != r.Payment.ID && !isConflict
 	}
-	if o.round == findDouble && slices.ContainsFunc(shown, isSecond) {
+	if round == findDouble && slices.ContainsFunc(shown, isSecond) {
 		r.Trouble = RefundDouble
 	}
 	if r.State = RefundSent; r.Payment.Final() {
@@ -353,7 +354,7 @@ func (inv *Invoice) observeRefund(r *Refund, o refundObservation, now time.Time)
 }
 
 // losePayment records that the payment of a refund left the network. A refund whose transaction the merchant stated stays sent.
-func (inv *Invoice) losePayment(r *Refund) {
+func (r *Refund) losePayment() {
 	wasInBlock := r.Payment.Block != nil
 	r.Payment = nil
 	if r.Sent.By != RefundNetwork {
@@ -374,8 +375,10 @@ func (inv *Invoice) paymentsOf(r *Refund, o refundObservation) []chain.Transfer 
 			return other.ID != r.ID && other.Network == r.Network && other.Payment != nil && other.Payment.ID == t.ID
 		})
 		isAmount := t.Amount.Equal(r.Amount) || slices.ContainsFunc(r.FormerAmounts, t.Amount.Equal)
+		payee, isPaid := o.payees[t.ID]
+		isTaken := isPaid && payee != inv.ID
 		isUnstated := t.IsCoin() && o.txID(*r, t.Tx) != r.Tx
-		return t.Asset != r.Asset || !isAmount || paysOther || isUnstated || o.taken[t.ID] || inv.olderThanRefund(r, t)
+		return t.Asset != r.Asset || !isAmount || paysOther || isUnstated || isTaken || inv.olderThanRefund(r, t)
 	}
 	list := slices.DeleteFunc(slices.Clone(o.transfers[r.Script]), isOther)
 	rank := func(t chain.Transfer) int {
@@ -453,15 +456,15 @@ func (inv *Invoice) updatePayment(p *RefundPayment, t chain.Transfer, o refundOb
 	block := inv.onInvoiceClock(*t.Block)
 	if p.Block == nil || p.Block.Hash != block.Hash {
 		p.Block = &block
-	} else if o.snapshot.Behind {
+	} else {
 		known = p.Confirmations
 	}
-	p.Confirmations = min(max(int(o.snapshot.Tip.Height-block.Height)+1, known), p.Required)
+	p.Confirmations = confirmationsAt(o.snapshot.Snapshot, block, known, p.Required)
 }
 
 // statedTrouble returns the trouble with the transaction that the merchant stated, if it is shown and pays another amount or nothing
 // to the address of the refund.
-func (inv *Invoice) statedTrouble(r *Refund, o refundObservation) (trouble RefundTrouble) {
+func (r *Refund) statedTrouble(o refundObservation) (trouble RefundTrouble) {
 	for _, t := range o.transfers[r.Script] {
 		switch isStated := r.Tx != "" && t.Asset == r.Asset && o.txID(*r, t.Tx) == r.Tx; {
 		case !isStated:

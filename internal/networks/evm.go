@@ -1,12 +1,14 @@
 package networks
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"chequer/internal/chain"
@@ -39,67 +41,73 @@ func (e EVM) coin() (chain.Asset, bool) {
 	return chain.Asset{}, false
 }
 
-// CoinTransfers implements chain.CoinReader. Enough operators must show each receipt and each block.
+// CoinTransfers implements chain.CoinReader. Enough operators must show each receipt and each block, which is read once.
 func (e EVM) CoinTransfers(ctx context.Context, sent []chain.SentCoin) ([]chain.Transfer, error) {
 	coin, exists := e.coin()
-	hashes := make([]evm.Hash, len(sent))
-	for i, s := range sent {
-		hash, _ := ethereum.ParseHash(s.Tx) // no transaction has the zero hash
-		hashes[i] = evm.Hash(hash)
-	}
 	if !exists || len(sent) == 0 {
 		return nil, nil
 	}
-	receipts, err := e.Quorum.Receipts(ctx, hashes)
+	best, err := e.Quorum.Best(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read receipts: %w", err)
+		return nil, err
+	}
+	hashes := make([]evm.Hash, len(sent))
+	scripts := map[evm.Hash][]string{}
+	for i, s := range sent {
+		hash, _ := ethereum.ParseHash(s.Tx) // no transaction has the zero hash
+		hashes[i] = evm.Hash(hash)
+		scripts[hashes[i]] = append(scripts[hashes[i]], s.Script)
+	}
+	mined, err := e.Quorum.Mined(ctx, best.Height, slices.Compact(slices.SortedFunc(slices.Values(hashes), compareHashes)))
+	if err != nil {
+		return nil, err
+	}
+	byBlock := map[string][]chain.Transfer{}
+	blocks := map[string]ethereum.Header{}
+	for _, m := range mined {
+		blocks[m.Block] = m.Header
+		for _, script := range scripts[m.Tx] {
+			t := chain.Transfer{ID: chain.CoinID(m.Tx.String()), Tx: m.Tx.String(), Asset: coin.Code, Script: script, Amount: money.Zero(coin.Currency), Block: &m.Header.Block}
+			byBlock[m.Block] = append(byBlock[m.Block], t)
+		}
 	}
 	var found []chain.Transfer
 	var errs []error
-	for i, r := range receipts {
-		if r == nil {
+	for hash, transfers := range byBlock {
+		if err := e.addAmounts(ctx, blocks[hash], transfers); err != nil {
+			errs = append(errs, err)
 			continue
 		}
-		t, onChain, err := e.coinTransfer(ctx, coin, sent[i], *r)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("transaction %s: %w", sent[i].Tx, err))
-		} else if onChain {
-			found = append(found, t)
-		}
+		found = append(found, transfers...)
 	}
 	return found, errors.Join(errs...)
 }
 
-// coinTransfer returns the transfer of a transaction with a receipt. It returns false if the block of the receipt is not on the best
-// chain.
-func (e EVM) coinTransfer(ctx context.Context, coin chain.Asset, sent chain.SentCoin, r quorum.Receipt) (chain.Transfer, bool, error) {
-	best, err := e.Quorum.Best(ctx)
-	if err != nil || r.Height > best.Height {
-		return chain.Transfer{}, false, err
-	}
-	headers, err := e.Quorum.Headers(ctx, r.Height, r.Height)
-	if err != nil {
-		return chain.Transfer{}, false, fmt.Errorf("read block %d: %w", r.Height, err)
-	}
-	if len(headers) == 0 || headers[0].Hash != r.Block {
-		return chain.Transfer{}, false, nil
-	}
-	to, err := keys.ParseEthereumAddress(sent.Script)
-	if err != nil {
-		return chain.Transfer{}, false, err
-	}
-	payments, err := e.Quorum.Payments(ctx, headers[0], []keys.EthereumAddress{to})
-	if err != nil {
-		return chain.Transfer{}, false, fmt.Errorf("read the payments of block %d: %w", r.Height, err)
-	}
-	block := headers[0].Block
-	t := chain.Transfer{ID: chain.CoinID(r.Tx.String()), Tx: r.Tx.String(), Asset: coin.Code, Script: sent.Script, Amount: money.Zero(coin.Currency), Block: &block}
-	for _, p := range payments {
-		if p.Tx.String() == r.Tx.String() && p.To == to && r.Succeeded {
-			t.Amount = money.FromMinor(new(big.Int).SetBytes(p.Amount[:]), coin.Currency)
+func compareHashes(a, b evm.Hash) int { return bytes.Compare(a[:], b[:]) }
+
+// addAmounts sets the amounts of the transfers of the coin in a block. Failed transactions and those that do not themselves pay the
+// script keep the amount zero.
+func (e EVM) addAmounts(ctx context.Context, block ethereum.Header, transfers []chain.Transfer) error {
+	accounts := make([]keys.EthereumAddress, len(transfers))
+	for i, t := range transfers {
+		var err error
+		if accounts[i], err = keys.ParseEthereumAddress(t.Script); err != nil {
+			return err
 		}
 	}
-	return t, true, nil
+	payments, err := e.Quorum.Payments(ctx, block, accounts)
+	if err != nil {
+		return fmt.Errorf("read the payments of block %d: %w", block.Height, err)
+	}
+	for i := range transfers {
+		t := &transfers[i]
+		for _, p := range payments {
+			if p.To == accounts[i] && p.Tx.String() == t.Tx {
+				t.Amount = money.FromMinor(new(big.Int).SetBytes(p.Amount[:]), t.Amount.Currency())
+			}
+		}
+	}
+	return nil
 }
 
 // evmNetworks returns the EVM networks of the settings. A network that is off but offered by

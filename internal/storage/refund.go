@@ -344,6 +344,17 @@ func (s *Storage) Refunds(ctx context.Context, f invoice.RefundFilter, after inv
 	return readAll(ctx, s, "list refunds", readListedRefund, page.text, page.args...)
 }
 
+// OverdueRefunds implements doctor.Refunds. It reads the refunds that are ready, by an index.
+func (s *Storage) OverdueRefunds(ctx context.Context, merchantID string, before time.Time) (int, error) {
+	count, err := readOne(ctx, s, column[int], overdueRefunds, merchantID, string(invoice.Live), before.UnixMilli())
+	if err != nil {
+		return 0, fmt.Errorf("count overdue refunds: %w", err)
+	}
+	return count, nil
+}
+
+const overdueRefunds = "SELECT COUNT(*) FROM refunds WHERE merchant_id = $1 AND mode = $2 AND state = 'ready' AND prepared_at < $3"
+
 // newRefundsPage returns the statement that reads a page of refunds, newest first.
 func newRefundsPage(f invoice.RefundFilter, after invoice.Position, limit int) statement {
 	where, args := conditions([]any{f.MerchantID, string(f.Mode), limit},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"chequer/internal/chain/ethereum/quorum"
+	"chequer/internal/clock"
 	"chequer/internal/evm"
 	"chequer/internal/sweep/plan"
 	"chequer/internal/sweep/recorded"
@@ -265,8 +266,8 @@ func (s *Sender) Wait(ctx context.Context, wait time.Duration, report func(waiti
 				return err
 			}
 		}
-		if err := pause(ctx, s.poll()); err != nil {
-			return err
+		if !clock.Sleep(ctx, s.poll()) {
+			return ctx.Err()
 		}
 	}
 }

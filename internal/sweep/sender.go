@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"chequer/internal/chain"
+	"chequer/internal/clock"
 	"chequer/internal/config"
 	"chequer/internal/evm"
 	"chequer/internal/networks"
@@ -141,8 +142,8 @@ func (s *Sender) Acquire(ctx context.Context) error {
 		if s.now().After(deadline) {
 			return fmt.Errorf("%w of this shop on %s: wait until it ends", recorded.ErrHeld, s.record.Plan.Network.Name)
 		}
-		if err := pause(ctx, pollInterval); err != nil {
-			return err
+		if !clock.Sleep(ctx, pollInterval) {
+			return ctx.Err()
 		}
 	}
 }
@@ -155,18 +156,6 @@ func (s *Sender) renew(ctx context.Context) error {
 // Release releases the lease.
 func (s *Sender) Release(ctx context.Context) error {
 	return s.storage.ReleaseSweepLease(ctx, s.leaseName(), s.holder)
-}
-
-// pause waits, or returns the error of the context when it ends.
-func pause(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // save saves new states of rows, and reads the record again.

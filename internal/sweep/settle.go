@@ -210,21 +210,12 @@ func (s *Sender) readReceipts(ctx context.Context, v *survey) error {
 // addReceipts reads receipts and keeps those of transactions that are in a block of the best chain.
 func (s *Sender) addReceipts(ctx context.Context, v *survey, txs []evm.Hash) error {
 	for batch := range slices.Chunk(txs, callBatch) {
-		receipts, err := s.evm.Quorum.Receipts(ctx, batch)
+		mined, err := s.evm.Quorum.Mined(ctx, v.tip.Height, batch)
 		if err != nil {
-			return fmt.Errorf("read the receipts: %w", err)
+			return err
 		}
-		for _, r := range receipts {
-			if r == nil || r.Height > v.tip.Height {
-				continue
-			}
-			headers, err := s.evm.Quorum.Headers(ctx, r.Height, r.Height)
-			if err != nil {
-				return fmt.Errorf("read block %d: %w", r.Height, err)
-			}
-			if headers[0].Hash == r.Block {
-				v.receipts[r.Tx] = r
-			}
+		for _, m := range mined {
+			v.receipts[m.Tx] = &m.Receipt
 		}
 	}
 	return nil

@@ -180,8 +180,10 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 	if err := w.Observer.Observe(ctx, lease, snapshot, reached, w.index.owner); err != nil {
 		return false, err
 	}
-	if err := w.Observer.ObserveRefunds(ctx, lease, w.readCoins(ctx, snapshot, before), w.index.refundOwners); err != nil {
-		return false, err
+	if len(w.index.refunds) > 0 {
+		if err := w.Observer.ObserveRefunds(ctx, lease, w.readCoins(ctx, snapshot, before), w.index.refundOwners); err != nil {
+			return false, err
+		}
 	}
 	if err := w.Storage.SaveProgress(ctx, lease, reached); err != nil {
 		return false, fmt.Errorf("watch %s: save cursor: %w", network, err)

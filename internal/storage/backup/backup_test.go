@@ -28,6 +28,8 @@ import (
 	"chequer/internal/storage/backup"
 	"chequer/internal/storage/engine"
 	"chequer/internal/storage/storagetest"
+	"chequer/internal/sweep/plan/plantest"
+	"chequer/internal/sweep/recorded"
 	"chequer/internal/theme"
 )
 
@@ -144,6 +146,7 @@ func fill(t *testing.T, s *storage.Storage, url string) {
 		c.Blocks, c.Txs = []simnet.Block{{Hash: "b0", Time: noon}}, []simnet.Tx{{ID: "deep", Seen: noon}, {ID: "waiting", Seen: noon, Height: -1}}
 		return nil
 	}))
+	check(s.AddSweep(ctx, recorded.New("shop", plantest.Encoded(t, plantest.Example(noon)))))
 	execSQL(t, url, "UPDATE invoices SET order_id = $1 WHERE id = 'first'", strings.Repeat("é", 5000))
 	execSQL(t, url, "INSERT INTO simnet_blocks (height, hash, parent, time) VALUES ($1, 'far', '', $2)", int64(math.MaxInt64), int64(math.MinInt64))
 	tables := dump(t, url)

@@ -224,27 +224,36 @@ func mentions(e *rpcError, phrases ...string) bool {
 
 // Payments implements ethereum.BalanceSource.
 func (q *Quorum) Payments(ctx context.Context, header ethereum.Header, to []keys.EthereumAddress) ([]ethereum.Payment, error) {
+	agreed, isEnough := agreedBy(ctx, q, func(ctx context.Context, e *endpoint) ([]ethereum.Payment, error) { return e.payments(ctx, header, to) })
+	if !isEnough {
+		return nil, q.tooFew(fmt.Sprintf("show block %d", header.Height))
+	}
+	return agreed, nil
+}
+
+// agreedBy asks the endpoints of the panel for items, and returns those that enough operators show, in any order. It returns false if too
+// few answer.
+func agreedBy[T comparable](ctx context.Context, q *Quorum, ask func(context.Context, *endpoint) ([]T, error)) (agreed []T, isEnough bool) {
 	var mu sync.Mutex
-	votes := map[ethereum.Payment]uint64{}
+	votes := map[T]uint64{}
 	answered := askEach(ctx, q.panel, q.isEnough, func(ctx context.Context, e *endpoint) bool {
-		found, err := e.payments(ctx, header, to)
+		found, err := ask(ctx, e)
 		mu.Lock()
 		defer mu.Unlock()
-		for _, p := range found {
-			votes[p] |= e.operatorBit
+		for _, item := range found {
+			votes[item] |= e.operatorBit
 		}
 		return err == nil
 	})
 	if !q.isEnough(operatorsOf(answered)) {
-		return nil, q.tooFew(fmt.Sprintf("show block %d", header.Height))
+		return nil, false
 	}
-	var agreed []ethereum.Payment
-	for p, operators := range votes {
+	for item, operators := range votes {
 		if q.isEnough(operators) {
-			agreed = append(agreed, p)
+			agreed = append(agreed, item)
 		}
 	}
-	return agreed, nil
+	return agreed, true
 }
 
 // payments returns the successful transactions of a block that sent an amount to the given

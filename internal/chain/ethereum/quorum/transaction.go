@@ -81,6 +81,34 @@ func (q *Quorum) Receipts(ctx context.Context, txs []evm.Hash) ([]*Receipt, erro
 	return receipts, nil
 }
 
+// Mined is a receipt with its block, which is on the best chain.
+type Mined struct {
+	Receipt
+	Header ethereum.Header
+}
+
+// Mined returns the receipts of those transactions that are in blocks of the best chain, none above a height.
+func (q *Quorum) Mined(ctx context.Context, highest int64, txs []evm.Hash) ([]Mined, error) {
+	receipts, err := q.Receipts(ctx, txs)
+	if err != nil {
+		return nil, fmt.Errorf("read the receipts: %w", err)
+	}
+	var list []Mined
+	for _, r := range receipts {
+		if r == nil || r.Height > highest {
+			continue
+		}
+		headers, err := q.Headers(ctx, r.Height, r.Height)
+		if err != nil {
+			return nil, fmt.Errorf("read block %d: %w", r.Height, err)
+		}
+		if headers[0].Hash == r.Block {
+			list = append(list, Mined{*r, headers[0]})
+		}
+	}
+	return list, nil
+}
+
 // receipts returns the receipts of transactions as texts; "" for a transaction in no block.
 func (e *endpoint) receipts(ctx context.Context, txs []evm.Hash) ([]string, error) {
 	calls := make([]call, len(txs))
@@ -231,25 +259,9 @@ var errSearch = errors.New("the endpoint returns the events of too few blocks at
 // Transactions returns the hashes of the transactions with events that a filter selects, in a range of blocks. Enough operators show
 // each of them.
 func (q *Quorum) Transactions(ctx context.Context, search Search, f Filter) ([]evm.Hash, error) {
-	votes := map[evm.Hash]uint64{}
-	var mu sync.Mutex
-	answered := askEach(ctx, q.panel, q.isEnough, func(ctx context.Context, e *endpoint) bool {
-		found, err := e.transactions(ctx, search, f)
-		mu.Lock()
-		defer mu.Unlock()
-		for _, tx := range found {
-			votes[tx] |= e.operatorBit
-		}
-		return err == nil
-	})
-	if !q.isEnough(operatorsOf(answered)) {
+	agreed, isEnough := agreedBy(ctx, q, func(ctx context.Context, e *endpoint) ([]evm.Hash, error) { return e.transactions(ctx, search, f) })
+	if !isEnough {
 		return nil, q.noAnswer("eth_getLogs")
-	}
-	var agreed []evm.Hash
-	for tx, operators := range votes {
-		if q.isEnough(operators) {
-			agreed = append(agreed, tx)
-		}
 	}
 	slices.SortFunc(agreed, func(a, b evm.Hash) int { return slices.Compare(a[:], b[:]) })
 	return agreed, nil

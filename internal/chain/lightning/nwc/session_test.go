@@ -81,6 +81,13 @@ func (p *pipes) Dial(ctx context.Context, target guard.Target, hostport string) 
 	}
 }
 
+// stall lets the first connection read no more.
+func (p *pipes) stall() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.dialed[0].stalled)
+}
+
 func (p *pipes) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +121,10 @@ func TestSession_is_used_again_and_ends_when_it_is_idle(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
-		s := f.relays[0].current
+		r := f.relays[0]
+		r.mu.Lock()
+		s := r.current
+		r.mu.Unlock()
 		if isDone(s.done) || p.count() != 1 {
 			t.Errorf("%d sessions, ended %t, want one that is open", p.count(), isDone(s.done))
 		}
@@ -150,7 +160,7 @@ func TestRun_replaces_a_session_whose_pings_are_not_answered(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- f.Run(ctx) }()
 		time.Sleep(time.Minute)
-		close(p.dialed[0].stalled)
+		p.stall()
 		time.Sleep(time.Minute)
 		if p.count() != 2 || !f.Subscribed() {
 			t.Errorf("%d sessions, subscribed %t, want a second one within a minute", p.count(), f.Subscribed())
