@@ -87,7 +87,7 @@ func root(environ []string) *cobra.Command {
 	s.AddHelp(c)
 	s.AddFlags(c)
 	for _, command := range []*cobra.Command{
-		s.wallet(), s.sweep(), s.lightning(), s.key(), s.endpoint(), s.sale(), s.link(), s.product(), s.terminal(), s.method(), s.settings(), s.theme(), s.invoice(), s.refund(), s.events(), s.logs(),
+		s.wallet(), s.sweep(), s.lightning(), s.key(), s.endpoint(), s.sale(), s.link(), s.product(), s.terminal(), s.method(), s.settings(), s.theme(), s.invoice(), s.refund(), s.books(), s.events(), s.logs(),
 	} {
 		c.AddCommand(s.addShopFlag(command))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/big"
 	"slices"
+	"time"
 
 	"chequer/internal/chain"
 	"chequer/internal/money"
@@ -273,4 +274,28 @@ func (s *Service) market(inv *Invoice) func(asset string, amount money.Amount) *
 		}
 		return nil
 	}
+}
+
+// MarketRate is the market price of one coin in euro. The zero value means that none was known.
+type MarketRate struct {
+	Price  money.Rate
+	Source string
+	At     time.Time // on the real clock
+}
+
+// IsZero reports whether no rate was known.
+func (r MarketRate) IsZero() bool { return r.Price.IsZero() }
+
+// marketRate returns the current market rate of an asset of a network.
+func (s *Service) marketRate(network chain.ID, asset string) MarketRate {
+	a, known := s.KnownAsset(network, asset)
+	if !known || a.Rate == "" {
+		return MarketRate{}
+	}
+	rates := s.rates()
+	price, err := rates.Rate(a.Rate, a.Currency, money.EUR)
+	if err != nil {
+		return MarketRate{}
+	}
+	return MarketRate{price, rates.Source(), s.now()}
 }

@@ -115,7 +115,7 @@ func openShopOn(t *testing.T, table string, store *storage.Storage) *shop {
 	s.setRates(table)
 	log := slog.New(slog.DiscardHandler)
 	s.service = invoice.NewService(invoice.Config{
-		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}}, Rates: s.currentRates,
+		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}, invoice.Live: {s.net}}, Rates: s.currentRates,
 		Now: s.clock.Now, NewID: s.newID, Log: log,
 		Encode: func(inv *invoice.Invoice, e invoice.Event) []byte {
 			s.mu.Lock()

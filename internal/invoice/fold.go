@@ -318,6 +318,9 @@ func (t *Transfer) merge(u Transfer) {
 		sum := t.Market.Add(*u.Market)
 		t.Market = &sum
 	}
+	if t.Rate.IsZero() {
+		t.Rate = u.Rate
+	}
 }
 
 // foldClass returns a key of a confirmed aggregate's properties and of the results of comparing its

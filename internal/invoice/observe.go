@@ -29,6 +29,8 @@ type Observation struct {
 	// Market returns the current value of an amount in the invoice's currency, or nil without a
 	// rate. Market itself may be nil.
 	Market func(asset string, amount money.Amount) *money.Amount
+	// Rate returns the current market rate of an asset. Rate itself may be nil.
+	Rate func(asset string) MarketRate
 	// Forks are the blocks that recently left the network's chain.
 	Forks []Fork
 }
@@ -114,6 +116,9 @@ func (inv *Invoice) newRecord(o Observation, t chain.Transfer) Transfer {
 	record.FirstSeen = record.FirstSeen.Add(inv.Clock)
 	if o.Market != nil && record.FirstSeen.After(inv.Quotes[0].Until) {
 		record.Market = o.Market(t.Asset, t.Amount)
+	}
+	if o.Rate != nil && inv.Mode == Live {
+		record.Rate = o.Rate(t.Asset)
 	}
 	return record
 }

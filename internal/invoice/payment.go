@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"cmp"
+	"math/big"
 	"slices"
 	"time"
 
@@ -59,6 +60,9 @@ type Transfer struct {
 	// Market is the fiat value at first sight, if that was after the quote's end and a rate was
 	// known.
 	Market *money.Amount
+	// Rate is the market rate when the transfer was recorded, for the books; only live transfers have one. The rules do not
+	// use it.
+	Rate MarketRate
 	// Folded is the number of small transfers in an aggregate; 0 for a single transfer. See fold.go.
 	Folded int
 	// ToldReceived and ToldConfirmed are true if shop plug-ins have a message that the transfer was received, and one that it
@@ -137,6 +141,29 @@ func (inv *Invoice) payments(l ledger) []Payment {
 		return cmp.Or(a.FirstSeen.Compare(b.FirstSeen), cmp.Compare(a.ID, b.ID))
 	})
 	return list
+}
+
+// PriceParts returns the parts of the price that the final transfers pay, by the IDs of the transfers, in fiat. What is paid above the
+// price belongs to no part. The parts add up to the confirmed part of the price: what one part loses by rounding, the next one gains.
+func (inv *Invoice) PriceParts() map[string]money.Amount {
+	fiat, limit := inv.Terms.Price.Currency(), minor(inv.Terms.Price)
+	entries := inv.ledger().entries
+	slices.SortStableFunc(entries, func(a, b entry) int {
+		return cmp.Or(a.transfer.FirstSeen.Compare(b.transfer.FirstSeen), cmp.Compare(a.transfer.ID, b.transfer.ID))
+	})
+	parts := map[string]money.Amount{}
+	total, paid := new(big.Rat), money.Zero(fiat)
+	for _, e := range entries {
+		if !e.transfer.Final() || e.value.Sign() == 0 {
+			continue
+		}
+		if total.Add(total, e.value); total.Cmp(limit) > 0 {
+			total.Set(limit)
+		}
+		now := money.RoundDown(major(total, fiat), fiat)
+		parts[e.transfer.ID], paid = now.Sub(paid), now
+	}
+	return parts
 }
 
 // MaxListedPayments is the largest number of payments of an invoice that are reported. It is enough

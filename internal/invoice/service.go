@@ -396,6 +396,7 @@ func (s *Service) Observe(ctx context.Context, lease Lease, snapshot chain.Snaps
 		group.Go(func() error {
 			_, err := s.updateWithProgress(ctx, id, lease, progress, func(inv *Invoice) error {
 				o.Market, o.Forks = s.market(inv), reached.Forks
+				o.Rate = func(asset string) MarketRate { return s.marketRate(lease.Network, asset) }
 				inv.Observe(o)
 				return nil
 			})

@@ -47,6 +47,7 @@ var pages = []Page{
 	{Slug: "testing", Title: "Testing", Summary: "Simulate payments and receive events on your machine"},
 	{Slug: "bitcoin", Title: "Bitcoin", Summary: "Go live with Bitcoin and Litecoin"},
 	{Slug: "ethereum", Title: "Ethereum and tokens", Summary: "Go live with EURC, USDC, Ether and other coins of EVM networks"},
+	{Slug: "accounting", Title: "Books for an accountant", Summary: "Close months, export their lines, verify them"},
 	{Slug: "offline-signing", Title: "Sign a sweep offline", Summary: "Sign the plan of a sweep on a computer without a network"},
 	{Slug: "lightning-network", Title: "Lightning", Summary: "Connect a Lightning wallet or node"},
 	{Slug: "selling", Title: "Selling for euro", Summary: "Sell received coins at Kraken or Bitstamp"},

@@ -11,8 +11,8 @@ var (
 	ErrUntrusted = errors.New("signed with another key than the trusted one")
 	// ErrSignature means that the signature does not match the statement.
 	ErrSignature = errors.New("the signature is wrong: the text is not what the key's owner signed")
-	// ErrRetired means that the key had been replaced before the quote was made.
-	ErrRetired = errors.New("the key had been replaced before this quote was made")
+	// ErrRetired means that the key had been replaced before the statement was made.
+	ErrRetired = errors.New("the key had been replaced before the statement was made")
 	// ErrValidity means that a quote is valid for longer than any server's quote, or ends before
 	// it begins.
 	ErrValidity = errors.New("valid for longer than a server's quote")

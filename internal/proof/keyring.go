@@ -117,6 +117,18 @@ func (k *Keyring) Keys(ctx context.Context) ([]Key, error) {
 	return keys, nil
 }
 
+// SignClosing writes the statement of a closed month and signs it with the newest key.
+func (k *Keyring) SignClosing(ctx context.Context, c Closing) (string, error) {
+	if err := k.Ensure(ctx); err != nil {
+		return "", err
+	}
+	keys, err := k.Keys(ctx)
+	if err != nil {
+		return "", err
+	}
+	return SignClosing(c, keys[0])
+}
+
 // Sign writes a statement and signs it with the newest key.
 func (k *Keyring) Sign(ctx context.Context, s Statement) (string, error) {
 	keys, err := k.Keys(ctx)

@@ -25,8 +25,13 @@ func signBody(body string, k Key) (string, error) {
 	if len(body) > MaxSize-len(signatureLine)-base64.RawURLEncoding.EncodedLen(ed25519.SignatureSize)-1 {
 		return "", fmt.Errorf("sign statement: %w: longer than %d bytes", ErrFormat, MaxSize)
 	}
+	return appendSignature(body, k), nil
+}
+
+// appendSignature returns a text with the line of its signature.
+func appendSignature(body string, k Key) string {
 	signature := ed25519.Sign(k.Private, []byte(body))
-	return body + signatureLine + base64.RawURLEncoding.EncodeToString(signature) + "\n", nil
+	return body + signatureLine + base64.RawURLEncoding.EncodeToString(signature) + "\n"
 }
 
 // Signed is a parsed statement whose signature has not been verified. The author is unknown until
@@ -56,17 +61,26 @@ func Parse(text string) (Signed, error) {
 	if err != nil {
 		return Signed{}, err
 	}
+	signature, err := parseSignature(last)
+	if err != nil {
+		return Signed{}, err
+	}
+	return Signed{statement: s, key: key, body: body, signature: signature}, nil
+}
+
+// parseSignature parses the rest of a text after signatureLine.
+func parseSignature(last string) ([]byte, error) {
 	encoded, terminated := strings.CutSuffix(last, "\n")
 	signature, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
 	switch {
 	case !terminated:
-		return Signed{}, fmt.Errorf("%w: the line feed at its end is missing", ErrFormat)
+		return nil, fmt.Errorf("%w: the line feed at its end is missing", ErrFormat)
 	case strings.Contains(encoded, "\n"):
-		return Signed{}, fmt.Errorf("%w: there is text after the signature", ErrFormat)
+		return nil, fmt.Errorf("%w: there is text after the signature", ErrFormat)
 	case err != nil || len(signature) != ed25519.SignatureSize || base64.RawURLEncoding.EncodeToString(signature) != encoded:
-		return Signed{}, fmt.Errorf("%w: the signature is not 86 characters of base64url", ErrFormat)
+		return nil, fmt.Errorf("%w: the signature is not 86 characters of base64url", ErrFormat)
 	}
-	return Signed{statement: s, key: key, body: body, signature: signature}, nil
+	return signature, nil
 }
 
 // KeyIn returns the key in the line before the signature, or false if there is no such line. It checks
@@ -88,30 +102,38 @@ const maxValidity = 24 * time.Hour
 // errors are ErrUntrusted, ErrKey for a malformed trusted key, ErrSignature, ErrRetired and ErrValidity.
 // Verify does not check expiry: see Statement.CheckExpiry.
 func (s Signed) Verify(trusted []Trusted) (Statement, error) {
-	known := false
-	for _, t := range trusted {
-		if t.Public != s.key {
-			continue
-		}
-		known = true
-		raw, err := t.Public.raw()
-		if err != nil {
-			return Statement{}, err
-		}
-		switch {
-		case !ed25519.Verify(raw, []byte(s.body), s.signature):
-			return Statement{}, ErrSignature
-		case !t.RetiredAt.IsZero() && s.statement.From.After(t.RetiredAt):
-			return Statement{}, ErrRetired
-		}
-	}
-	if !known {
-		return Statement{}, ErrUntrusted
+	if err := verify(s.body, s.signature, s.key, s.statement.From, trusted); err != nil {
+		return Statement{}, err
 	}
 	if validity := s.statement.Until.Sub(s.statement.From); validity < 0 || validity > maxValidity {
 		return Statement{}, ErrValidity
 	}
 	return s.statement, nil
+}
+
+// verify checks that a trusted key made a signature, and was not retired before a time.
+func verify(body string, signature []byte, key PublicKey, at time.Time, trusted []Trusted) error {
+	known := false
+	for _, t := range trusted {
+		if t.Public != key {
+			continue
+		}
+		known = true
+		raw, err := t.Public.raw()
+		if err != nil {
+			return err
+		}
+		switch {
+		case !ed25519.Verify(raw, []byte(body), signature):
+			return ErrSignature
+		case !t.RetiredAt.IsZero() && at.After(t.RetiredAt):
+			return ErrRetired
+		}
+	}
+	if !known {
+		return ErrUntrusted
+	}
+	return nil
 }
 
 // CheckExpiry returns ErrExpired if the statement expired before the given time.

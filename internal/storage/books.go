@@ -190,7 +190,7 @@ func deleteInvoice(ctx context.Context, q querier, inv *invoice.Invoice) (notes 
 // invoiceTables are the tables from which deleteInvoice deletes the rows with the ID of the invoice by the same statement.
 var invoiceTables = []string{
 	"events", "transfers", "refunds", "conversions", "destinations", "link_orders", "link_uses", "invoice_flags", "snoozes", "resolutions", "notified_cases",
-	"unreadable_invoices", "plugin_data", "unpaid_places",
+	"unreadable_invoices", "plugin_data", "unpaid_places", "examined_invoices",
 }
 
 // subtractFromTallies subtracts removed invoices of one merchant from the tallies. The uses of links stay counted.
@@ -291,6 +291,9 @@ func (s *Storage) finishBookRun(ctx context.Context, q querier, run *bookRun, no
 	}
 	if more {
 		return false, run.save(ctx, q)
+	}
+	if err := s.removeClosings(ctx, q, run); err != nil {
+		return false, err
 	}
 	return true, s.endBookRun(ctx, q, run, now)
 }

@@ -202,6 +202,7 @@ func TestUpdateInvoice_keeps_every_fact(t *testing.T) {
 					Presence: invoice.Present, FirstSeen: noon.Add(time.Minute), Sighted: true,
 					Block:       &chain.Block{Height: 800_001, Hash: "00bb", Time: noon.Add(9 * time.Minute)},
 					ConfirmedAt: noon.Add(8 * time.Minute), Confirmations: 1, Required: 6, Market: &market,
+					Rate: invoice.MarketRate{Price: priceOf(t, "86420.123456789"), Source: "median", At: noon.Add(2 * time.Minute)},
 				},
 				{
 					ID: "t1:0", Network: "ethereum", Tx: "t1", Asset: "WBTC", Script: "shop/ETH/0",
@@ -399,4 +400,14 @@ func TestEvidence_is_kept_once_for_all_quotes_that_share_it(t *testing.T) {
 			t.Errorf("unknown evidence: %v", err)
 		}
 	})
+}
+
+// priceOf returns a price of bitcoin in euro.
+func priceOf(t *testing.T, text string) money.Rate {
+	t.Helper()
+	r, err := money.ParseRate(text, money.BTC, money.EUR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

@@ -13,6 +13,7 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/audit"
+	"chequer/internal/books"
 	"chequer/internal/casework"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
@@ -174,6 +175,9 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 		}},
 		{"RecordSweepSent", "sweep.sent", func() error { return s.RecordSweepSent(ctx, "shop", plantest.Example(noon).ID, 1) }},
 		{"StopSweep", "sweep.stopped", func() error { return s.StopSweep(ctx, "shop", plantest.Example(noon).ID, noon) }},
+		{"SaveClosing", "books.closed", func() error {
+			return s.SaveClosing(ctx, books.Closing{MerchantID: "shop", Month: "2026-11", ClosedAt: noon}, nil, nil)
+		}},
 		{"Record", "x.y", func() error { return s.Record(ctx, audit.Change{Action: "x.y"}) }},
 	}
 }

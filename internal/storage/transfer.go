@@ -30,6 +30,8 @@ type transferRow struct {
 	toldReceived            bool
 	toldConfirmed           bool
 	firm, instant           bool
+	rate, rateSource        string
+	rateAt                  sql.Null[int64]
 }
 
 // transfersToRows returns the rows of an invoice's transfers, in order.
@@ -52,6 +54,7 @@ func transfersToRows(inv *invoice.Invoice) []transferRow {
 		if t.Market != nil {
 			rows[i].market = t.Market.String()
 		}
+		rows[i].rate, rows[i].rateSource, rows[i].rateAt = rateText(t.Rate.Price), t.Rate.Source, millis(t.Rate.At)
 	}
 	return rows
 }
@@ -80,13 +83,21 @@ func (r transferRow) transfer(fiat money.Currency) (invoice.Transfer, error) {
 		}
 		t.Market = &market
 	}
+	if r.rate != "" {
+		price, err := money.ParseRate(r.rate, amount.Currency(), money.EUR)
+		if err != nil {
+			return invoice.Transfer{}, fmt.Errorf("market rate: %w", err)
+		}
+		t.Rate = invoice.MarketRate{Price: price, Source: r.rateSource, At: fromMillis(r.rateAt)}
+	}
 	return t, nil
 }
 
 // transferColumns are the columns that readTransferColumns reads.
 const transferColumns = `network, id, invoice_id, tx, asset, script, amount, currency,
 	decimals, coinbase, presence, first_seen, sighted, block_height, block_hash,
-	block_time, confirmed_at, confirmations, required, old, unsure, market, folded, told_received, told_confirmed, firm, instant`
+	block_time, confirmed_at, confirmations, required, old, unsure, market, folded, told_received, told_confirmed, firm, instant,
+	rate, rate_source, rate_at`
 
 // readTransferRows reads the transfers of an invoice, in order.
 func readTransferRows(ctx context.Context, q querier, invoiceID string) ([]transferRow, error) {
@@ -96,7 +107,8 @@ func readTransferRows(ctx context.Context, q querier, invoiceID string) ([]trans
 func readTransferColumns(row scanner) (r transferRow, err error) {
 	err = row.Scan(&r.network, &r.id, &r.invoiceID, &r.tx, &r.asset, &r.script, &r.amount, &r.currency,
 		&r.decimals, &r.coinbase, &r.presence, &r.firstSeen, &r.sighted, &r.blockHeight, &r.blockHash,
-		&r.blockTime, &r.confirmedAt, &r.confirmations, &r.required, &r.old, &r.unsure, &r.market, &r.folded, &r.toldReceived, &r.toldConfirmed, &r.firm, &r.instant)
+		&r.blockTime, &r.confirmedAt, &r.confirmations, &r.required, &r.old, &r.unsure, &r.market, &r.folded, &r.toldReceived, &r.toldConfirmed, &r.firm, &r.instant,
+		&r.rate, &r.rateSource, &r.rateAt)
 	return r, err
 }
 
@@ -106,13 +118,15 @@ func (r transferRow) insert(ctx context.Context, q querier, number int64) error 
 		INSERT INTO transfers (
 			network, id, invoice_id, number, tx, asset, script, amount, currency,
 			decimals, spends, coinbase, presence, first_seen, sighted, block_height, block_hash,
-			block_time, confirmed_at, confirmations, required, old, unsure, market, folded, told_received, told_confirmed, firm, instant
+			block_time, confirmed_at, confirmations, required, old, unsure, market, folded, told_received, told_confirmed, firm, instant,
+			rate, rate_source, rate_at
 		) VALUES (
-			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28
+			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31
 		)`,
 		r.network, r.id, r.invoiceID, number, r.tx, r.asset, r.script, r.amount, r.currency,
 		r.decimals, r.coinbase, r.presence, r.firstSeen, r.sighted, r.blockHeight, r.blockHash,
-		r.blockTime, r.confirmedAt, r.confirmations, r.required, r.old, r.unsure, r.market, r.folded, r.toldReceived, r.toldConfirmed, r.firm, r.instant)
+		r.blockTime, r.confirmedAt, r.confirmations, r.required, r.old, r.unsure, r.market, r.folded, r.toldReceived, r.toldConfirmed, r.firm, r.instant,
+		r.rate, r.rateSource, r.rateAt)
 	return err
 }
 
@@ -122,10 +136,11 @@ func (r transferRow) update(ctx context.Context, q querier) error {
 		UPDATE transfers SET
 			presence = $3, first_seen = $4, sighted = $5, block_height = $6, block_hash = $7, block_time = $8,
 			confirmed_at = $9, confirmations = $10, required = $11, old = $12, market = $13, tx = $14, amount = $15, unsure = $16,
-			folded = $17, told_received = $18, told_confirmed = $19, firm = $20, instant = $21
+			folded = $17, told_received = $18, told_confirmed = $19, firm = $20, instant = $21, rate = $22, rate_source = $23, rate_at = $24
 		WHERE network = $1 AND id = $2`,
 		r.network, r.id, r.presence, r.firstSeen, r.sighted, r.blockHeight, r.blockHash, r.blockTime,
-		r.confirmedAt, r.confirmations, r.required, r.old, r.market, r.tx, r.amount, r.unsure, r.folded, r.toldReceived, r.toldConfirmed, r.firm, r.instant)
+		r.confirmedAt, r.confirmations, r.required, r.old, r.market, r.tx, r.amount, r.unsure, r.folded, r.toldReceived, r.toldConfirmed, r.firm, r.instant,
+		r.rate, r.rateSource, r.rateAt)
 	return err
 }
 

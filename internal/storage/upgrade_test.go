@@ -210,7 +210,7 @@ func removeAdded(t *testing.T, tables map[string][]string) {
 	for i, row := range tables["destinations"] {
 		tables["destinations"][i], _, _ = strings.Cut(row, ", born: ")
 	}
-	for _, added := range []string{"endpoints", "deliveries", "tries", "links", "link_orders", "looks", "link_uses", "proof_keys", "products", "terminals", "exchange_accounts", "conversions", "unpaid_places", "shared_terms", "desk_accounts", "desk_tickets", "desk_sessions", "sign_in_attempts", "audit_log", "audit_head", "notification_settings", "notification_choices", "notification_cursors", "notified_cases", "notified_faults", "messages", "refunds", "team_notes", "snoozes", "resolutions", "terminal_assignments", "plugin_data", "simnet_requests", "sweeps", "sweep_rows", "sweep_leases"} {
+	for _, added := range []string{"endpoints", "deliveries", "tries", "links", "link_orders", "looks", "link_uses", "proof_keys", "products", "terminals", "exchange_accounts", "conversions", "unpaid_places", "shared_terms", "desk_accounts", "desk_tickets", "desk_sessions", "sign_in_attempts", "audit_log", "audit_head", "notification_settings", "notification_choices", "notification_cursors", "notified_cases", "notified_faults", "messages", "refunds", "team_notes", "snoozes", "resolutions", "terminal_assignments", "plugin_data", "simnet_requests", "sweeps", "sweep_rows", "sweep_leases", "closings", "closed_lines", "examined_invoices"} {
 		if len(tables[added]) > 0 {
 			t.Errorf("%s has rows: %q", added, tables[added])
 		}

@@ -73,6 +73,16 @@ func (p Plan) AmountText(asset string, units *big.Int) string {
 	return units.String()
 }
 
+// Decimals returns the number of decimals of an asset of the plan's rows.
+func (p Plan) Decimals(asset string) int {
+	for _, s := range p.Sums {
+		if s.Asset == asset {
+			return s.Decimals
+		}
+	}
+	return 0
+}
+
 // sumText returns sums as a list in a sentence.
 func sumText(all []Sum) string {
 	var sums []string
