@@ -38,6 +38,9 @@ func (s *shell) refund() *cobra.Command {
 		s.pricedRefundCommand("renew REF", "Determine the coins of a refund in fiat again, at the current rate", func(call invocation, service *invoice.Service, inv *invoice.Invoice, r invoice.Refund) (*invoice.Invoice, error) {
 			return service.RenewRefund(call.Context(), inv.ID, r.ID, commandName, inv.Version)
 		}),
+		s.refundCommand("check REF", "Confirm that you have looked at the trouble of a refund, which then needs no more attention", func(call invocation, service *invoice.Service, inv *invoice.Invoice, r invoice.Refund) (*invoice.Invoice, error) {
+			return service.CheckRefund(call.Context(), inv.ID, r.ID, commandName, inv.Version)
+		}),
 		s.refundCancel())
 }
 

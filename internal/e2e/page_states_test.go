@@ -229,6 +229,8 @@ var pageStates = []pageState{
 	{"desk_refund_payment", ofDesk, inOrder(refundReady, press(".crumb", ".ask")), 0},
 	{"desk_refund_seen", ofDesk, inOrder(refundReady, payRefund(false)), 0},
 	{"desk_refund_double", ofDesk, inOrder(refundReady, payRefund(true), payRefund(true)), 0},
+	{"desk_attention_refund", ofDesk, inOrder(refundReady, payRefund(true), payRefund(true), signedIn("/attention?mode=test")), 0},
+	{"desk_refund_checked", ofDesk, inOrder(refundReady, payRefund(true), payRefund(true), press(`form[action$="/checked"] button`, "main")), 0},
 	{"desk_refund_payment_confirmed", ofDesk, inOrder(refundReady, payRefund(true), press(".crumb", "main")), 0},
 	{"desk_refunds_double", ofDesk, inOrder(refundReady, payRefund(true), payRefund(true), signedIn("/refunds?mode=test")), 0},
 	{"refund_confirmed", ofPayment, inOrder(refundReady, payRefund(true), atPage), 0},

@@ -136,7 +136,7 @@ func (inv *Invoice) exceptions(ledger ledger, status Status, underpaid bool, exc
 		Late:        ledger.late,
 		Delayed:     !inv.DelayedAt.IsZero() && (status == Created || status == Pending),
 
-		RefundInTrouble: slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.Trouble != "" }),
+		RefundInTrouble: slices.ContainsFunc(inv.Refunds, Refund.InTrouble),
 	}
 	var list []Exception
 	for _, e := range Exceptions {

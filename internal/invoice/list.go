@@ -296,7 +296,7 @@ func (inv *Invoice) ExportLine() ExportLine {
 func (s Summary) Has(e Exception) bool { return slices.Contains(s.Exceptions, e) }
 
 // NeedsDecision reports whether received money waits for a decision of the merchant: to accept it, to
-// pay it back or to keep it, or whether the shopper waits for a refund. An underpaid invoice waits for the shopper until it has ended.
+// pay it back or to keep it, or whether the shopper waits for a refund, or a refund is in trouble. An underpaid invoice waits for the shopper until it has ended.
 func (s Summary) NeedsDecision() bool {
 	return State{Status: s.Status, Exceptions: s.Exceptions, Decided: s.Decided, RefundAsked: s.RefundAsked}.needsDecision(s.Accepted)
 }
@@ -308,8 +308,11 @@ func (inv *Invoice) NeedsDecision() bool {
 }
 
 func (s State) needsDecision(accepted bool) bool {
-	if s.RefundAsked || s.Decided {
-		return s.RefundAsked
+	if s.RefundAsked || s.Has(RefundInTrouble) {
+		return true
+	}
+	if s.Decided {
+		return false
 	}
 	for _, e := range s.Exceptions {
 		switch e {

@@ -38,6 +38,10 @@ type Refund struct {
 	// Payment is the transfer that pays the refund; nil if the network shows none.
 	Payment *RefundPayment
 	Trouble RefundTrouble // empty if there is none
+	// CheckedTrouble is the trouble that the merchant has looked at, and Checked states the actor and the time. It raises no exception any
+	// more; another trouble does.
+	CheckedTrouble RefundTrouble
+	Checked        Mark
 	// FormerAmounts are the amounts before the refund was renewed, which a wallet may still pay.
 	FormerAmounts []money.Amount
 	// WatchUntil is the time, on the real clock, until which the network is watched for the payment; zero if it is not.
@@ -139,6 +143,9 @@ func (r Refund) Takes() bool { return r.Paid() || r.Pending() }
 
 // Paid reports whether the refund was sent.
 func (r Refund) Paid() bool { return r.State == RefundSent || r.State == RefundConfirmed }
+
+// InTrouble reports whether the refund has a trouble that the merchant has not looked at.
+func (r Refund) InTrouble() bool { return r.Trouble != "" && r.Trouble != r.CheckedTrouble }
 
 // matches reports whether the refund is in the asset of a balance.
 func (r Refund) matches(b Balance) bool { return r.Asset == b.Asset && r.Network == b.Network }

@@ -147,6 +147,41 @@ func TestRefund_paid_twice_is_in_trouble(t *testing.T) {
 	})
 }
 
+// A trouble raises the exception until the merchant has looked at it. Another trouble raises it again.
+func TestCheckRefund_ends_the_exception(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		inv := s.latePaid("0.0005")
+		r := s.ready(inv, "0.0005", shopperBTC)
+		if _, err := s.service.CheckRefund(t.Context(), inv.ID, r.ID, "Tove", 0); !errors.Is(err, invoice.ErrState) {
+			t.Errorf("without trouble: %v, want %v", err, invoice.ErrState)
+		}
+		s.confirmTx(s.payRefund(inv, r, "0.0005"))
+		s.payRefund(inv, r, "0.0005")
+		if got := s.reload(inv); !got.State.Has(invoice.RefundInTrouble) || !got.NeedsDecision() {
+			t.Errorf("before: %v, needs a decision %t", got.State.Exceptions, got.NeedsDecision())
+		}
+		_, err := s.service.CheckRefund(t.Context(), inv.ID, r.ID, "Tove", 0)
+		s.must(err)
+		got := s.reload(inv)
+		checked := got.Refunds[0]
+		if got.State.Has(invoice.RefundInTrouble) || got.NeedsDecision() || checked.InTrouble() || checked.Trouble != invoice.RefundDouble || checked.Checked.By != "Tove" {
+			t.Errorf("after: %v, needs a decision %t, refund %+v", got.State.Exceptions, got.NeedsDecision(), checked)
+		}
+		if _, err := s.service.CheckRefund(t.Context(), inv.ID, r.ID, "Tove", 0); !errors.Is(err, invoice.ErrState) {
+			t.Errorf("again: %v, want %v", err, invoice.ErrState)
+		}
+		_, err = s.store.UpdateInvoice(t.Context(), inv.ID, invoice.Lease{}, func(inv *invoice.Invoice) error {
+			inv.Refunds[0].Trouble = invoice.RefundReplaced
+			inv.State = inv.Evaluate()
+			return nil
+		})
+		s.must(err)
+		if got := s.reload(inv); !got.State.Has(invoice.RefundInTrouble) {
+			t.Errorf("another trouble raises %v", got.State.Exceptions)
+		}
+	})
+}
+
 // Two shoppers may have the same address, for example at an exchange.
 func TestRefunds_of_two_invoices_to_one_address_need_two_transfers(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {

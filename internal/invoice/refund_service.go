@@ -335,6 +335,18 @@ func (s *Service) CancelRefund(ctx context.Context, id, ref, by, reason string, 
 	})
 }
 
+// CheckRefund records that the merchant has looked at the trouble of a refund, which then raises no exception any more. The errors are
+// ErrNotFound, ErrNoRefund, ErrStale, and ErrState if there is no trouble to look at.
+func (s *Service) CheckRefund(ctx context.Context, id, ref, by string, seen int64) (*Invoice, error) {
+	return s.updateRefund(ctx, id, ref, seen, func(_ *Invoice, r *Refund, now time.Time) error {
+		if !r.InTrouble() {
+			return ErrState
+		}
+		r.CheckedTrouble, r.Checked = r.Trouble, Mark{by, now}
+		return nil
+	})
+}
+
 // updateRefund changes a refund of an invoice.
 func (s *Service) updateRefund(ctx context.Context, id, ref string, seen int64, change func(*Invoice, *Refund, time.Time) error) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {

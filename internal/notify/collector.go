@@ -179,6 +179,8 @@ func caseOf(s invoice.Summary) string {
 		return "desk.state.requested"
 	case decide && s.Has(invoice.Late):
 		return "desk.state.late"
+	case s.Has(invoice.RefundInTrouble):
+		return "desk.state.refund"
 	case decide && s.Has(invoice.Overpaid):
 		return "desk.state.overpaid"
 	case decide && s.Has(invoice.WrongAsset):

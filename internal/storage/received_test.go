@@ -317,6 +317,7 @@ func downgrade(t *testing.T, url string) {
 		"ALTER TABLE refunds DROP COLUMN pay_hash", "ALTER TABLE refunds DROP COLUMN pay_time", "ALTER TABLE refunds DROP COLUMN pay_confirmations",
 		"ALTER TABLE refunds DROP COLUMN pay_required", "ALTER TABLE refunds DROP COLUMN trouble", "ALTER TABLE refunds DROP COLUMN former_amounts",
 		"ALTER TABLE refunds DROP COLUMN watch_until", "ALTER TABLE refunds DROP COLUMN position",
+		"ALTER TABLE refunds DROP COLUMN checked", "ALTER TABLE refunds DROP COLUMN checked_by", "ALTER TABLE refunds DROP COLUMN checked_at",
 		"ALTER TABLE transfers DROP COLUMN rate", "ALTER TABLE transfers DROP COLUMN rate_source", "ALTER TABLE transfers DROP COLUMN rate_at",
 		"DROP TABLE examined_invoices", "DROP TABLE closed_lines", "DROP TABLE closings",
 		"DELETE FROM goose_db_version WHERE version_id >= 58",

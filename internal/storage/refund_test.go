@@ -32,6 +32,7 @@ func newRefund(id string, state invoice.RefundState) invoice.Refund {
 		AnsweredAt: noon.Add(30 * time.Second), EndedQuote: 2, Tx: "0x8f" + id, Reason: "returned goods",
 		Asked: invoice.Mark{By: "shopper", At: noon}, Prepared: invoice.Mark{By: "Tove", At: noon.Add(time.Minute)},
 		Sent: invoice.Mark{By: "Maren", At: noon.Add(2 * time.Minute)}, Closed: invoice.Mark{By: "key_a", At: noon.Add(3 * time.Minute)},
+		CheckedTrouble: invoice.RefundReplaced, Checked: invoice.Mark{By: "Tove", At: noon.Add(6 * time.Minute)},
 		Trouble: invoice.RefundDouble, FormerAmounts: []money.Amount{money.MustParse("1.5", coin), money.MustParse("2", coin)}, WatchUntil: noon.Add(time.Hour),
 		Payment: &invoice.RefundPayment{
 			ID: "pay" + id, FirstSeen: noon.Add(4 * time.Minute), Block: &chain.Block{Height: 7, Hash: "b7", Time: noon.Add(5 * time.Minute)}, Confirmations: 2, Required: 3,

@@ -475,7 +475,7 @@ func PaymentPage(p Payment) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				for _, r := range p.Refunds {
-					templ_7745c5c3_Err = refundItem(r).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = refundItem(p.Document, r).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -33,8 +33,10 @@ type OpenRefund struct {
 	ID          string // distinguishes the fields of the forms
 	Heading     string
 	State       State
-	Warning     Result // why the refund must not be paid now; empty if it can be paid
-	Amount      string // a number with a decimal point
+	Trouble     string     // with its last payment; empty if there is none
+	Check       views.Link // states that the merchant has looked at it; empty if there is none to look at
+	Warning     Result     // why the refund must not be paid now; empty if it can be paid
+	Amount      string     // a number with a decimal point
 	Unit        string
 	Value       string // in fiat
 	CopyAmount  Copy
@@ -72,8 +74,10 @@ type RefundRow struct {
 	Detail string
 	// Warning is about something that the merchant has to look at; empty if there is nothing.
 	Warning string
-	Time    string // value of the datetime attribute
-	At      string // time as displayed
+	Check   views.Link // states that the merchant has looked at the warning; empty if there is none to look at
+	Version string     // of the invoice, for Check
+	Time    string     // value of the datetime attribute
+	At      string     // time as displayed
 	Tx      []views.Group
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"chequer/internal/account"
+	"chequer/internal/chain/simnet"
 	"chequer/internal/invoice"
 	"chequer/internal/money"
 )
@@ -318,5 +319,37 @@ func TestRefund_of_an_address_that_the_shopper_gives_later(t *testing.T) {
 		page = b.get(at + "/refund")
 		b.send(at+"/refund/"+made.ID+"/sent", append(page.hidden(`form[action$="`+made.ID+`/sent"]`), "tx-"+made.ID, tx)...).
 			want(http.StatusUnprocessableEntity, "This transaction belongs to another refund to the same address.")
+	})
+}
+
+// A refund that is paid twice needs attention until a member of the team states that it was looked at.
+func TestRefund_in_trouble_needs_attention(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		b := f.owner()
+		inv := f.testInvoices.sell(shop, "1048", "80.00")
+		f.must(f.testInvoices.net.Confirm(t.Context(), []string{f.testInvoices.pay(inv, "0.0015")}))
+		f.testInvoices.step()
+		f.testInvoices.giveRefundAddress(inv)
+		_, r, err := f.testInvoices.CreateRefund(t.Context(), inv.ID, invoice.RefundDraft{Kind: invoice.RefundSurplus, Asset: "BTC", By: "Tove"})
+		f.must(err)
+		m, _ := inv.Method(simnet.ID, "BTC")
+		var txs []string
+		for range 2 {
+			tx, err := f.testInvoices.net.Pay(t.Context(), m.Asset, r.Script, r.Amount)
+			f.must(err)
+			txs = append(txs, tx)
+		}
+		f.must(f.testInvoices.net.Confirm(t.Context(), txs))
+		f.testInvoices.step()
+		at := "/desk/shop/payments/" + inv.ID
+		b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1048: Refund in trouble", "Open refund")
+		b.get(at).want(http.StatusOK, "A refund is in trouble")
+		page := b.get(at+"/refund").want(http.StatusOK, "Two transactions pay this refund.", "I have looked at it")
+		form := page.hidden(`form[action$="/checked"]`)
+		f.as("Runa", account.Bookkeeper).send(at+"/refund/"+r.ID+"/checked", form...).want(http.StatusForbidden)
+		b.send(at+"/refund/"+r.ID+"/checked", form...).wantRedirect(at + "/refund?done=refund-checked")
+		b.get(at+"/refund?done=refund-checked").want(http.StatusOK, "The refund needs no more attention.", "Two transactions pay this refund.", "Maren looked at it at")
+		b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "No payment waits for a decision.")
+		b.send(at+"/refund/"+r.ID+"/checked", form...).want(http.StatusConflict)
 	})
 }

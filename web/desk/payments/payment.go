@@ -246,6 +246,8 @@ func (v *page) attentionNotice(inv *invoice.Invoice, e *invoice.Evaluation) desk
 		return v.answerNotice(inv)
 	case state.Has(invoice.Late):
 		return desk.Notice{Heading: v.Text("desk.say.late"), Text: v.Text("desk.say.late.text")}
+	case state.Has(invoice.RefundInTrouble):
+		return desk.Notice{Heading: v.Text("desk.say.refund"), Text: v.Text("desk.say.refund.text")}
 	case declinable && !state.Has(invoice.Older):
 		return v.requestNotice(inv, v.assetAmount(b.Network, b.Asset, e.Undecided(b)))
 	case state.Has(invoice.Overpaid):

@@ -65,7 +65,9 @@ func (v *page) showRefund(status int, inv *invoice.Invoice, fault refundFault) e
 			}
 			page.Open = append(page.Open, open)
 		default:
-			page.Earlier = append(page.Earlier, v.refundRow(inv, r))
+			row := v.refundRow(inv, r)
+			row.Check, row.Version = v.refundCheck(inv, r), strconv.FormatInt(inv.Version, 10)
+			page.Earlier = append(page.Earlier, row)
 		}
 	}
 	slices.Reverse(page.Earlier)
@@ -180,6 +182,7 @@ func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice
 		ID: r.ID, Heading: v.Text("desk.refund.pay"), State: v.refundState(r), Amount: r.Amount.String(), Unit: v.unit(r.Network, r.Asset), CopyAmount: v.CopyButton("amount-" + r.ID),
 		Version: strconv.FormatInt(inv.Version, 10), Cancel: views.Link{Text: v.Text("desk.refund.cancel"), URL: address + cancelRefund},
 	}
+	o.Trouble, o.Check = v.refundTrouble(r), v.refundCheck(inv, r)
 	if !r.Rate.IsZero() {
 		o.Value = v.Text("desk.refund.worth", "Value", v.Fiat(r.Value), "Rate", v.Words.Fiat(r.Rate.Price(), r.Rate.Fiat().Code), "Unit", o.Unit)
 	}
@@ -295,7 +298,7 @@ var refundStates = map[invoice.RefundState]struct{ text, shape string }{
 // refundState returns the state of a refund as pages show it.
 func (v *page) refundState(r invoice.Refund) desk.State {
 	state := refundStates[r.State]
-	if r.Trouble != "" {
+	if r.InTrouble() {
 		state.shape = "bad"
 	}
 	return desk.State{Text: v.Text(state.text), Shape: state.shape}
@@ -328,6 +331,14 @@ func (v *page) refundRow(inv *invoice.Invoice, r invoice.Refund) desk.RefundRow 
 	return row
 }
 
+// refundCheck returns the action that states that the trouble of a refund was looked at; it is empty if there is none to look at.
+func (v *page) refundCheck(inv *invoice.Invoice, r invoice.Refund) views.Link {
+	if !r.InTrouble() || !v.May(account.Decide) {
+		return views.Link{}
+	}
+	return views.Link{Text: v.Text("desk.refund.checked"), URL: v.Below(refundPath(inv.ID) + "/" + r.ID + "/" + checkRefund)}
+}
+
 // listedRefund returns a refund as a row of the list of refunds. Its time is that of its last state.
 func (v *page) listedRefund(r invoice.ListedRefund) desk.RefundRow {
 	row := desk.RefundRow{
@@ -343,7 +354,10 @@ func (v *page) listedRefund(r invoice.ListedRefund) desk.RefundRow {
 	if p := r.Payment; p != nil && !p.Final() {
 		row.Detail += " " + v.Text("desk.refund.confirmations", "Confirmations", strconv.Itoa(p.Confirmations), "Required", strconv.Itoa(p.Required))
 	}
-	if row.Warning = v.refundTrouble(r.Refund); row.Warning == "" && r.Overdue(v.Now()) {
+	if row.Warning = v.refundTrouble(r.Refund); r.Trouble != "" && !r.InTrouble() {
+		row.Warning += " " + v.Text("desk.refund.checked.by", "Actor", v.actorName(r.Checked.By), "Time", v.Clock(r.Checked.At))
+	}
+	if row.Warning == "" && r.Overdue(v.Now()) {
 		row.Warning = v.Text("desk.refund.overdue", "Days", strconv.Itoa(invoice.RefundOverdueDays))
 	}
 	if !v.May(account.Decide) {

@@ -23,6 +23,7 @@ const (
 	sendRefund   = "sent"
 	cancelRefund = "cancel"
 	renewRefund  = "renew"
+	checkRefund  = "checked"
 )
 
 // maxReason is the maximum length of a reason, in bytes.
@@ -159,7 +160,7 @@ func (v *page) changeRefund() error {
 	}
 	ctx, ref, by, seen := v.Request().Context(), v.Param("refund"), v.Account.Name, inv.Version
 	fault := refundFault{ref: ref, typedTx: strings.TrimSpace(v.FormValue("tx-" + ref))}
-	result := map[string]string{sendRefund: "refund-sent", cancelRefund: "refund-cancelled", renewRefund: "refund-renewed"}[v.Param("change")]
+	result := map[string]string{sendRefund: "refund-sent", cancelRefund: "refund-cancelled", renewRefund: "refund-renewed", checkRefund: "refund-checked"}[v.Param("change")]
 	switch {
 	case result == "":
 		return echo.ErrNotFound
@@ -173,6 +174,8 @@ func (v *page) changeRefund() error {
 		_, err = v.Invoices.CancelRefund(ctx, inv.ID, ref, by, "", seen)
 	case renewRefund:
 		_, err = v.Invoices.RenewRefund(ctx, inv.ID, ref, by, seen)
+	case checkRefund:
+		_, err = v.Invoices.CheckRefund(ctx, inv.ID, ref, by, seen)
 	}
 	switch {
 	case errors.Is(err, invoice.ErrNoRefund):

@@ -49,6 +49,8 @@ func (v *Visit) defaultAction(inv *invoice.Invoice, s invoice.Summary, e *invoic
 	switch {
 	case slices.ContainsFunc(inv.Refunds, invoice.Refund.Pending):
 		return views.Link{Text: v.Text("desk.refund.open"), URL: address + "/" + Refund}
+	case s.Has(invoice.RefundInTrouble):
+		return views.Link{Text: v.Text("desk.refund.open"), URL: address + "/" + Refund}
 	case isRefundRequested(s, e):
 		return views.Link{Text: v.Text("desk.refund.prepare"), URL: address + "/" + Refund}
 	case s.Has(invoice.Overpaid) && !late && !s.Has(invoice.WrongAsset) && s.Status == invoice.Paid:

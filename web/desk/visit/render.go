@@ -166,6 +166,7 @@ var notices = map[string]string{
 	"refund-sent":      "desk.notice.refund.sent",
 	"refund-cancelled": "desk.notice.refund.cancelled",
 	"refund-renewed":   "desk.notice.refund.renewed",
+	"refund-checked":   "desk.notice.refund.checked",
 	"declined":         "desk.notice.declined",
 	"kept":             "desk.notice.kept",
 	"released":         "desk.notice.released",

@@ -29,6 +29,8 @@ func (v *Visit) InvoiceState(s invoice.Summary) desk.State {
 		return desk.State{Text: v.Text("desk.state.late"), Shape: "warn"}
 	case s.RefundAsked:
 		return desk.State{Text: v.Text("desk.state.requested"), Shape: "warn"}
+	case s.Has(invoice.RefundInTrouble):
+		return desk.State{Text: v.Text("desk.state.refund"), Shape: "warn"}
 	case undecided && s.Has(invoice.Overpaid):
 		return desk.State{Text: v.Text("desk.state.overpaid"), Shape: "warn"}
 	case undecided && s.Has(invoice.WrongAsset):
