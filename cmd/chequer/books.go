@@ -12,16 +12,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"chequer/internal/books"
+	"chequer/internal/chain"
 	"chequer/internal/console"
 	"chequer/internal/durable"
 	"chequer/internal/format"
 	"chequer/internal/proof"
+	"chequer/internal/sweep"
 )
 
 // books returns the group of commands about the books.
 func (s *shell) books() *cobra.Command {
 	return console.Group("books", "Close months, export their lines for an accountant, verify them",
-		s.booksClose(), s.booksList(), s.booksExport(), s.booksVerify())
+		s.booksClose(), s.booksList(), s.booksExport(), s.booksVerify(), s.booksReconcile())
 }
 
 // books returns the service of the books, and the shop.
@@ -252,4 +254,23 @@ func (call invocation) verifyBooks(trusted []proof.Trusted) ([]books.Verified, e
 		files = append(files, books.SignedFile{Name: name, CSV: content, Statement: statement})
 	}
 	return books.Verify(files, trusted)
+}
+
+func (s *shell) booksReconcile() *cobra.Command {
+	var network string
+	c := list(s, "reconcile --network NETWORK", "Compare the coins that the records say to be at the addresses of an EVM network with those that the network shows",
+		func(call invocation) ([]sweep.Reconciled, error) {
+			return sweep.Reconcile(call.Context(), call.core.Storage, call.cfg, call.shop.ID, chain.ID(network), call.core.Now)
+		}, "ASSET\tRECEIVED\tSWEPT\tFEES\tEXPECTED\tHELD\tUNASSIGNED", func(r sweep.Reconciled) []any {
+			return []any{r.Asset, r.Received, r.Swept, r.Fees, r.Expected, r.Held, r.Unassigned}
+		})
+	c.Long = `Adds the confirmed payments of each asset, subtracts what sweeps moved and the fees that the addresses paid, and compares
+the rest with the balances of all addresses after the newest block. A difference is money that no record explains. For
+Bitcoin and Litecoin compare the column output of the lines with the list of your wallet.`
+	c.Example = "  chequer books reconcile --network base"
+	c.Flags().StringVar(&network, "network", "", "ethereum, base or another watched network")
+	if err := c.MarkFlagRequired("network"); err != nil {
+		panic(err)
+	}
+	return c
 }

@@ -59,6 +59,9 @@ type Line struct {
 	Rate       decimal.NullDecimal
 	RateSource string
 	RateAt     time.Time
+	// FeeAmount is the fee of a network for a row of a sweep, in FeeAsset.
+	FeeAmount decimal.NullDecimal
+	FeeAsset  string
 	// Sold coins brought Euro, before Fee.
 	Sold, Euro, ConversionFee decimal.NullDecimal
 	RefundOf, Sweep           string // identifiers of an invoice, and of a sweep
@@ -97,6 +100,8 @@ var columns = []column{
 	{name: "rate", number: func(l *Line) *decimal.NullDecimal { return &l.Rate }},
 	{name: "rate_source", text: func(l *Line) *string { return &l.RateSource }},
 	{name: "rate_at", moment: func(l *Line) *time.Time { return &l.RateAt }},
+	{name: "fee_amount", number: func(l *Line) *decimal.NullDecimal { return &l.FeeAmount }, isSum: true},
+	{name: "fee_asset", text: func(l *Line) *string { return &l.FeeAsset }},
 	{name: "sold", number: func(l *Line) *decimal.NullDecimal { return &l.Sold }, isSum: true},
 	{name: "euro", number: func(l *Line) *decimal.NullDecimal { return &l.Euro }, isSum: true},
 	{name: "conversion_fee", number: func(l *Line) *decimal.NullDecimal { return &l.ConversionFee }, isSum: true},

@@ -10,6 +10,7 @@ import (
 
 	"chequer/internal/invoice"
 	"chequer/internal/money"
+	"chequer/internal/sweep/plan"
 	"chequer/internal/sweep/recorded"
 )
 
@@ -202,11 +203,15 @@ func sweepMovements(s recorded.Sweep, zone *time.Location) (movements []Movement
 			open = append(open, Open{row.ChangedAt, "row " + strconv.Itoa(i+1) + " of sweep " + s.Plan.ID})
 		case recorded.Moved:
 			planned := s.Plan.Rows[i]
-			movements = append(movements, Movement{"sweep:" + s.Plan.ID + ":" + strconv.Itoa(i+1), Line{
+			l := Line{
 				Kind: Sweep, Date: dateOf(row.ChangedAt, zone), ReceivedAt: row.ChangedAt, Network: s.Plan.Network.ID, Asset: planned.Asset,
 				Amount:  decimal.NewNullDecimal(decimal.NewFromBigInt(new(big.Int).Neg(planned.Amount), -int32(s.Plan.Decimals(planned.Asset)))),
 				Address: planned.From.String(), Tx: row.Tx, Sweep: s.Plan.ID,
-			}})
+			}
+			if row.Fee != nil {
+				l.FeeAmount, l.FeeAsset = decimal.NewNullDecimal(decimal.NewFromBigInt(row.Fee, -plan.CoinDecimals)), s.Plan.Network.Coin
+			}
+			movements = append(movements, Movement{"sweep:" + s.Plan.ID + ":" + strconv.Itoa(i+1), l})
 		}
 	}
 	return movements, open

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"time"
@@ -56,8 +57,8 @@ func (s *Storage) AddSweep(ctx context.Context, added recorded.Sweep) error {
 			return err
 		}
 		for i, row := range added.Rows {
-			_, err := q.ExecContext(ctx, "INSERT INTO sweep_rows (sweep_id, number, state, tx, changed_at) VALUES ($1, $2, $3, $4, $5)",
-				r.id, i+1, string(row.State), row.Tx, row.ChangedAt.UnixMilli())
+			_, err := q.ExecContext(ctx, "INSERT INTO sweep_rows (sweep_id, number, state, tx, changed_at, fee) VALUES ($1, $2, $3, $4, $5, $6)",
+				r.id, i+1, string(row.State), row.Tx, row.ChangedAt.UnixMilli(), feeText(row.Fee))
 			if err != nil {
 				return fmt.Errorf("row %d: %w", i+1, err)
 			}
@@ -121,6 +122,14 @@ func readSweepColumns(row scanner) (r sweepRecord, err error) {
 	return r, err
 }
 
+// feeText returns a fee as it is stored; "" if it is not known.
+func feeText(fee *big.Int) string {
+	if fee == nil {
+		return ""
+	}
+	return fee.String()
+}
+
 // sweepOf returns the recorded plan of a row, with the states of its rows.
 func (s *Storage) sweepOf(ctx context.Context, q querier, r sweepRecord) (recorded.Sweep, error) {
 	found, err := r.unseal(s.box)
@@ -129,10 +138,16 @@ func (s *Storage) sweepOf(ctx context.Context, q querier, r sweepRecord) (record
 	}
 	found.Rows, err = list(ctx, q, func(row scanner) (state recorded.Row, err error) {
 		var changedAt int64
-		err = row.Scan(&state.State, &state.Tx, &changedAt)
+		var fee string
+		if err := row.Scan(&state.State, &state.Tx, &changedAt, &fee); err != nil {
+			return state, err
+		}
 		state.ChangedAt = utc(changedAt)
+		if fee != "" {
+			state.Fee, err = parseSum(fee)
+		}
 		return state, err
-	}, "SELECT state, tx, changed_at FROM sweep_rows WHERE sweep_id = $1 ORDER BY number", r.id)
+	}, "SELECT state, tx, changed_at, fee FROM sweep_rows WHERE sweep_id = $1 ORDER BY number", r.id)
 	if err != nil {
 		return found, fmt.Errorf("read the rows of %s: %w", r.id, err)
 	}

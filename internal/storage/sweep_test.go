@@ -3,6 +3,7 @@ package storage_test
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"testing"
 	"time"
 
@@ -98,13 +99,13 @@ func TestSaveSweepRows_keeps_rows_that_are_moved(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, state := range []recorded.State{recorded.Sent, recorded.Moved, recorded.Refused} {
-			changes := []recorded.Change{{Number: 2, Row: recorded.Row{State: state, Tx: "0x" + string(state), ChangedAt: noon}}}
+			changes := []recorded.Change{{Number: 2, Row: recorded.Row{State: state, Tx: "0x" + string(state), ChangedAt: noon, Fee: big.NewInt(int64(len(state)))}}}
 			if err := s.SaveSweepRows(t.Context(), p.ID, changes); err != nil {
 				t.Fatal(err)
 			}
 		}
 		got, err := s.Sweep(t.Context(), "shop", p.ID)
-		if err != nil || got.Rows[1].State != recorded.Moved || got.Rows[1].Tx != "0xmoved" || got.Rows[0].State != recorded.Planned {
+		if err != nil || got.Rows[1].State != recorded.Moved || got.Rows[1].Tx != "0xmoved" || got.Rows[1].Fee.Int64() != int64(len(recorded.Moved)) || got.Rows[0].State != recorded.Planned || got.Rows[0].Fee != nil {
 			t.Errorf("rows are %+v, error %v", got.Rows, err)
 		}
 	})

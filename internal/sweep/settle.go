@@ -70,7 +70,34 @@ func (s *Sender) settle(ctx context.Context) (*survey, error) {
 			changes = append(changes, s.row(i+1, state, tx))
 		}
 	}
+	s.shareFees(v, changes)
 	return v, s.save(ctx, changes)
+}
+
+// shareFees sets the shares of the rows that are moved now in the fees of the transactions of the signed file. All rows that one transaction
+// moves are among them. The fees of other transactions are not those of the addresses or of the payer.
+func (s *Sender) shareFees(v *survey, changes []recorded.Change) {
+	byTx := map[string][]*recorded.Change{}
+	for i := range changes {
+		c := &changes[i]
+		isOurs := slices.ContainsFunc(s.steps, func(one step) bool { return one.hash.String() == c.Row.Tx })
+		if c.Row.State == recorded.Moved && isOurs {
+			byTx[c.Row.Tx] = append(byTx[c.Row.Tx], c)
+		}
+	}
+	for tx, moved := range byTx {
+		r := v.receipts[s.hashOf(tx)]
+		if r == nil || r.Fee == nil {
+			continue
+		}
+		share, rest := new(big.Int).QuoRem(r.Fee, big.NewInt(int64(len(moved))), new(big.Int))
+		for i, c := range moved {
+			c.Row.Fee = new(big.Int).Set(share)
+			if int64(i) < rest.Int64() { // so that the shares add up to the fee
+				c.Row.Fee.Add(c.Row.Fee, big.NewInt(1))
+			}
+		}
+	}
 }
 
 // stateOf returns the state of a row and the transaction to which it belongs.

@@ -8,8 +8,8 @@ type Network struct {
 	Coin    string // symbol of its coin, which has 18 decimals
 }
 
-// coinDecimals is the number of decimals of the coin of each network.
-const coinDecimals = 18
+// CoinDecimals is the number of decimals of the coin of each network.
+const CoinDecimals = 18
 
 // networks are the networks of package chain/ethereum, which this package cannot import.
 var networks = []Network{

@@ -332,8 +332,8 @@ func (p *Plan) readSum(f sumFile, totals map[string]*big.Int) (s Sum, err error)
 		return s, fmt.Errorf("decimals: %d is not from 0 to %d", f.Decimals, maxDecimals)
 	}
 	isCoin := slices.ContainsFunc(p.Rows, func(r Row) bool { return r.Asset == f.Asset && r.Way == ByOwn })
-	if isCoin && (f.Symbol != p.Network.Coin || f.Decimals != coinDecimals) {
-		return s, fmt.Errorf("the coin of %s is %s with %d decimals", p.Network.Name, p.Network.Coin, coinDecimals)
+	if isCoin && (f.Symbol != p.Network.Coin || f.Decimals != CoinDecimals) {
+		return s, fmt.Errorf("the coin of %s is %s with %d decimals", p.Network.Name, p.Network.Coin, CoinDecimals)
 	}
 	if s.Amount, err = parsePositive(f.Amount); err != nil {
 		return s, within("amount", err)

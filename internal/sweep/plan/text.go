@@ -98,7 +98,7 @@ func sumText(all []Sum) string {
 
 // CoinText returns an amount of the network's coin, such as "0.0001 ETH".
 func (p Plan) CoinText(amount *big.Int) string {
-	return amountText(amount, coinDecimals) + " " + p.Network.Coin
+	return amountText(amount, CoinDecimals) + " " + p.Network.Coin
 }
 
 // SkippedText returns the numbers of skipped amounts by reason, such as "3 cost more than 2 %, 2 not final yet".

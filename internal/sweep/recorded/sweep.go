@@ -3,6 +3,7 @@ package recorded
 
 import (
 	"errors"
+	"math/big"
 	"time"
 
 	"chequer/internal/sweep/plan"
@@ -42,6 +43,9 @@ type Row struct {
 	State     State
 	Tx        string // hash of the transaction that moves it: 0x and hex digits; empty while it is planned
 	ChangedAt time.Time
+	// Fee is the row's share of the fee of its transaction, in the smallest units of the coin. It is nil if the row is not moved, if its
+	// transaction is not one of the signed file, or if too few operators state the same fee.
+	Fee *big.Int
 }
 
 // Change is a new state of the row with a number, from 1.

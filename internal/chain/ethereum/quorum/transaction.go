@@ -30,6 +30,8 @@ type Receipt struct {
 	Height    int64
 	Succeeded bool
 	Events    []Event
+	// Fee is what the sender paid for the transaction, in the smallest units of the coin; nil if too few operators state the same.
+	Fee *big.Int
 }
 
 // receiptFields is a receipt in the form in which equal receipts are equal texts. Hashes and addresses are in lower case.
@@ -46,18 +48,21 @@ type logFields struct {
 // Receipts returns the receipts of transactions, in their order. A receipt is nil if not enough operators show the same one: the
 // transaction is in no block, or in one that the endpoints do not agree on yet.
 func (q *Quorum) Receipts(ctx context.Context, txs []evm.Hash) ([]*Receipt, error) {
-	votes := make([]map[string]uint64, len(txs))
+	votes, fees := make([]map[string]uint64, len(txs)), make([]map[string]uint64, len(txs))
 	for i := range votes {
-		votes[i] = map[string]uint64{}
+		votes[i], fees[i] = map[string]uint64{}, map[string]uint64{}
 	}
 	var mu sync.Mutex
 	answered := askEach(ctx, q.panel, q.isEnough, func(ctx context.Context, e *endpoint) bool {
-		texts, err := e.receipts(ctx, txs)
+		shown, err := e.receipts(ctx, txs)
 		mu.Lock()
 		defer mu.Unlock()
-		for i, text := range texts {
-			if text != "" {
-				votes[i][text] |= e.operatorBit
+		for i, r := range shown {
+			if r.text != "" {
+				votes[i][r.text] |= e.operatorBit
+			}
+			if r.fee != "" {
+				fees[i][r.fee] |= e.operatorBit
 			}
 		}
 		return err == nil
@@ -76,6 +81,9 @@ func (q *Quorum) Receipts(ctx context.Context, txs []evm.Hash) ([]*Receipt, erro
 			return nil, err
 		}
 		r.Tx = txs[i]
+		if fee := q.elected(fees[i]); fee != "" {
+			r.Fee, _ = new(big.Int).SetString(fee, 10) // written by receiptFee
+		}
 		receipts[i] = r
 	}
 	return receipts, nil
@@ -109,8 +117,12 @@ func (q *Quorum) Mined(ctx context.Context, highest int64, txs []evm.Hash) ([]Mi
 	return list, nil
 }
 
-// receipts returns the receipts of transactions as texts; "" for a transaction in no block.
-func (e *endpoint) receipts(ctx context.Context, txs []evm.Hash) ([]string, error) {
+// shownReceipt is a receipt as an endpoint shows it. The text is "" for a transaction in no block, and the fee if the endpoint does not
+// state it.
+type shownReceipt struct{ text, fee string }
+
+// receipts returns the receipts of transactions.
+func (e *endpoint) receipts(ctx context.Context, txs []evm.Hash) ([]shownReceipt, error) {
 	calls := make([]call, len(txs))
 	for i, tx := range txs {
 		calls[i] = call{"eth_getTransactionReceipt", []any{tx.String()}}
@@ -119,7 +131,7 @@ func (e *endpoint) receipts(ctx context.Context, txs []evm.Hash) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	texts := make([]string, len(answers))
+	shown := make([]shownReceipt, len(answers))
 	for i, a := range answers {
 		if a.err != nil {
 			e.noteFault(a.err.Error())
@@ -128,6 +140,8 @@ func (e *endpoint) receipts(ctx context.Context, txs []evm.Hash) ([]string, erro
 		var r *struct {
 			BlockHash, BlockNumber, Status string
 			Logs                           []logFields
+			GasUsed, EffectiveGasPrice     string
+			L1Fee                          string // of OP Stack networks
 		}
 		if err := json.Unmarshal(a.result, &r); err != nil {
 			e.noteFailure(errFormat)
@@ -148,9 +162,24 @@ func (e *endpoint) receipts(ctx context.Context, txs []evm.Hash) ([]string, erro
 		if err != nil {
 			return nil, fmt.Errorf("encode a receipt: %w", err)
 		}
-		texts[i] = string(text)
+		shown[i] = shownReceipt{string(text), receiptFee(r.GasUsed, r.EffectiveGasPrice, r.L1Fee)}
 	}
-	return texts, nil
+	return shown, nil
+}
+
+// receiptFee returns the fee of a transaction in decimal digits; "" if its gas or the price of the gas is not stated.
+func receiptFee(gas, price, l1 string) string {
+	number := func(text string) (*big.Int, bool) { return new(big.Int).SetString(strings.TrimPrefix(text, "0x"), 16) }
+	used, isUsed := number(gas)
+	perGas, isPrice := number(price)
+	if !isUsed || !isPrice {
+		return ""
+	}
+	fee := used.Mul(used, perGas)
+	if extra, isExtra := number(l1); isExtra {
+		fee.Add(fee, extra)
+	}
+	return fee.String()
 }
 
 // parseReceiptFields parses the text of a receipt.
