@@ -30,7 +30,7 @@ type Receipt struct {
 	Height    int64
 	Succeeded bool
 	Events    []Event
-	// Fee is what the sender paid for the transaction, in the smallest units of the coin; nil if too few operators state the same.
+	// Fee is the fee that the sender paid, in the smallest units of the coin; nil if too few operators state the same.
 	Fee *big.Int
 }
 
