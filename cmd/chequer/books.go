@@ -258,7 +258,7 @@ func (call invocation) verifyBooks(trusted []proof.Trusted) ([]books.Verified, e
 
 func (s *shell) booksReconcile() *cobra.Command {
 	var network string
-	c := list(s, "reconcile --network NETWORK", "Compare the coins that the records say to be at the addresses of an EVM network with those that the network shows",
+	c := list(s, "reconcile", "Compare the coins that the records say to be at the addresses of an EVM network with those that the network shows",
 		func(call invocation) ([]sweep.Reconciled, error) {
 			return sweep.Reconcile(call.Context(), call.core.Storage, call.cfg, call.shop.ID, chain.ID(network), call.core.Now)
 		}, "ASSET\tRECEIVED\tSWEPT\tFEES\tEXPECTED\tHELD\tUNASSIGNED", func(r sweep.Reconciled) []any {
