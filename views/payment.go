@@ -237,7 +237,14 @@ type Summary struct {
 	Heading string
 	Text    string
 	Total   string
+	VAT     VAT
 	Words   string
+}
+
+// VAT is the value added tax that a total includes, as the merchant states it. Without Label none is stated.
+type VAT struct {
+	Label  string // has the rate
+	Amount string
 }
 
 // Simulate holds the test tools of a test invoice. Without Groups there are none.

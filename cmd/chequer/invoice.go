@@ -130,7 +130,7 @@ func namedInvoice(call invocation, service *invoice.Service, name string) (*invo
 func (s *shell) writeInvoice(w io.Writer, r api.Resource) {
 	fields := slices.DeleteFunc([][2]string{
 		{"id", r.ForeignID}, {"order", r.OrderID}, {"mode", r.Mode}, {"status", statusText(r)},
-		{"amount", fiat(r, r.ClientAmount)}, {"paid", fiat(r, r.PaidAmount)}, {"due", fiat(r, r.DueAmount)}, {"overpaid", fiat(r, r.OverpaidAmount)},
+		{"amount", fiat(r, r.ClientAmount)}, {"includes VAT", vat(r)}, {"paid", fiat(r, r.PaidAmount)}, {"due", fiat(r, r.DueAmount)}, {"overpaid", fiat(r, r.OverpaidAmount)},
 		{"tolerance", fiat(r, positive(r.ToleranceAmount))}, {"accepted", s.accepted(r)},
 		{"created", s.Time(r.CreatedAt)}, {"held until", s.Time(r.ExpiredAt)}, {"paid at", s.Time(r.PaidAt)},
 		{"refund to", strings.TrimSpace(r.RefundCurrency + " " + r.RefundAddress)},
@@ -151,6 +151,14 @@ func (s *shell) writeInvoice(w io.Writer, r api.Resource) {
 
 // fiat returns an amount in the currency of an invoice; "" for "".
 func fiat(r api.Resource, amount string) string { return console.Fiat(amount, r.ClientCurrency) }
+
+// vat describes the VAT that the price includes; "" if no rate is stated.
+func vat(r api.Resource) string {
+	if r.VATRate == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s at %s %%, %s without", fiat(r, r.VATAmount), r.VATRate, fiat(r, r.NetAmount))
+}
 
 // pageMetadata are the titles of the entries of an invoice's metadata that its pages write.
 var pageMetadata = map[string]string{

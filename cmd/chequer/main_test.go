@@ -11,6 +11,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ func TestCommands_behave_as_documented(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "lnd": func(ts *testscript.TestScript, _ bool, args []string) { startLND(t, ts, args) }, "sweepnode": func(ts *testscript.TestScript, _ bool, _ []string) { sweepNode(t, ts) },
-			"mine": func(ts *testscript.TestScript, _ bool, args []string) { mine(t, ts, args) }, "receiver": receiver, "order": createOrder, "ordered": createProductOrder, "sweepplan": writeSweepPlan},
+			"mine": func(ts *testscript.TestScript, _ bool, args []string) { mine(t, ts, args) }, "receiver": receiver, "order": createOrder, "ordered": createProductOrder, "buy": buyProduct, "sweepplan": writeSweepPlan},
 		Setup: func(e *testscript.Env) error {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
@@ -102,6 +103,17 @@ func createProductOrder(ts *testscript.TestScript, _ bool, args []string) {
 			api.MetadataNote: "ring twice\nsecond floor", "gift": "yes",
 		},
 	}, "")
+	ts.Check(err)
+}
+
+// buy PRODUCT QUANTITY AMOUNT ORDER orders a product in euro as its page does, at the server of the settings.
+func buyProduct(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 4 {
+		ts.Fatalf("usage: buy PRODUCT QUANTITY AMOUNT ORDER")
+	}
+	quantity, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	_, err = newClient(ts).OrderProduct(context.Background(), api.ProductOrder{Slug: args[0], Quantity: quantity, Amount: args[2], FiatCurrency: "EUR", OrderID: args[3]}, args[3])
 	ts.Check(err)
 }
 

@@ -52,6 +52,7 @@ type productRow struct {
 	Description string               `json:"description"`
 	Price       string               `json:"price"`
 	Currency    string               `json:"fiat_currency"`
+	VATRate     string               `json:"vat_rate"` // percent; "" = not stated
 	MaxQuantity int                  `json:"max_quantity"`
 	AskOrderID  merchant.Requirement `json:"ask_order_id"`
 	AskNote     merchant.Requirement `json:"ask_note"`
@@ -63,7 +64,7 @@ type productRow struct {
 func newProductRow(cfg config.Config, p merchant.Product) productRow {
 	return productRow{
 		URL: cfg.BaseURL + "/shop/" + p.Slug, Slug: p.Slug, Mode: p.Mode, Name: p.Name, Description: p.Description,
-		Price: p.Price.String(), Currency: p.Price.Currency().Code, MaxQuantity: p.MaxQuantity,
+		Price: p.Price.String(), Currency: p.Price.Currency().Code, VATRate: p.VAT.String(), MaxQuantity: p.MaxQuantity,
 		AskOrderID: p.AskOrderID, AskNote: p.AskNote, Methods: append([]string{}, p.Methods.Codes()...), Active: p.Active, CreatedAt: console.Stamp(p.CreatedAt),
 	}
 }
@@ -74,6 +75,14 @@ func (r productRow) maxQuantity() string {
 		return "any"
 	}
 	return strconv.Itoa(r.MaxQuantity)
+}
+
+// vatRate returns the VAT rate, as text.
+func (r productRow) vatRate() string {
+	if r.VATRate == "" {
+		return "not stated"
+	}
+	return r.VATRate + " %"
 }
 
 // forSale returns "yes" if the product is for sale, and "no" otherwise.
@@ -87,7 +96,7 @@ func (r productRow) forSale() string {
 func writeProduct(w io.Writer, row productRow) {
 	console.WriteFields(w, [][2]string{
 		{"product", row.URL}, {"mode", string(row.Mode)}, {"name", row.Name}, {"description", row.Description},
-		{"price", console.Fiat(row.Price, row.Currency)}, {"highest quantity", row.maxQuantity()}, {"asks for order reference", string(row.AskOrderID)},
+		{"price", console.Fiat(row.Price, row.Currency)}, {"includes VAT", row.vatRate()}, {"highest quantity", row.maxQuantity()}, {"asks for order reference", string(row.AskOrderID)},
 		{"asks for note", string(row.AskNote)}, {"for sale", row.forSale()},
 	})
 }
@@ -96,6 +105,7 @@ func writeProduct(w io.Writer, row productRow) {
 type productFlags struct {
 	merchant.Product
 	price, currency     string
+	vatRate             string
 	askOrderID, askNote string
 	methods             []string
 }
@@ -106,6 +116,7 @@ func (p *productFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&p.Description, "description", "", "description in one line")
 	c.Flags().StringVar(&p.price, "price", "", "price of one piece, such as 12.50")
 	c.Flags().StringVar(&p.currency, "currency", "EUR", "currency of the price")
+	c.Flags().StringVar(&p.vatRate, "vat", "", "VAT rate in percent that the price includes, such as 19 or 7.7 (default \"\": not stated)")
 	c.Flags().IntVar(&p.MaxQuantity, "max-quantity", 0, "highest quantity in one order (default 0: the server's maximum)")
 	c.Flags().StringVar(&p.askOrderID, "ask-order-id", "no", "whether the shopper is asked for an order reference: no, optional or required")
 	c.Flags().StringVar(&p.askNote, "ask-note", "no", "whether the shopper is asked for a note: no, optional or required")
@@ -118,6 +129,9 @@ func (p *productFlags) add(c *cobra.Command) {
 func (p *productFlags) complete(call invocation) (err error) {
 	p.Slug, p.MerchantID = call.args[0], call.shop.ID
 	p.AskOrderID, p.AskNote = merchant.Requirement(p.askOrderID), merchant.Requirement(p.askNote)
+	if p.VAT, err = merchant.ParseVATRate(p.vatRate); err != nil {
+		return &merchant.FieldError{Field: "vat_rate", Fault: err.Error()}
+	}
 	if p.Mode, err = call.mode(); err == nil {
 		p.Methods, err = call.methods(p.Mode, p.methods)
 	}
@@ -129,7 +143,7 @@ func (p *productFlags) apply(call invocation, to *merchant.Product) (err error) 
 	price, currency := to.Price.String(), to.Price.Currency().Code
 	call.applyFlags(map[string]func(){
 		"name": func() { to.Name = p.Name }, "description": func() { to.Description = p.Description },
-		"price": func() { price = p.price }, "currency": func() { currency = p.currency },
+		"price": func() { price = p.price }, "currency": func() { currency = p.currency }, "vat": func() { to.VAT = p.VAT },
 		"max-quantity": func() { to.MaxQuantity = p.MaxQuantity }, "active": func() { to.Active = p.Active },
 		"ask-order-id": func() { to.AskOrderID = p.AskOrderID }, "ask-note": func() { to.AskNote = p.AskNote },
 		"methods": func() { to.Methods = p.Methods },

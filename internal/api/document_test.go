@@ -91,7 +91,7 @@ func fieldsOfTypes() map[string]map[string]property {
 		requestType := reflect.TypeOf(request)
 		for _, f := range api.FieldsOf(requestType) {
 			p := property{Type: jsonType(requestType.FieldByIndex(f.Index).Type), Required: f.Required, Bounds: f.Rule.Bounds}
-			if f.Rule.Name == "amount" {
+			if f.Rule.Name == "amount" || f.Rule.Name == "percent" {
 				p.Type = "number or string"
 			}
 			byType[name][f.Name] = p

@@ -9,6 +9,7 @@ type Product struct {
 	Description  string `json:"description"`
 	Price        string `json:"price"` // of one piece
 	FiatCurrency string `json:"fiat_currency"`
+	VATRate      string `json:"vat_rate"`     // percent, included in the price; empty: not stated
 	MaxQuantity  int    `json:"max_quantity"` // in one order; 0: the server's maximum
 	AskOrderID   string `json:"ask_order_id"`
 	AskNote      string `json:"ask_note"`
@@ -30,6 +31,7 @@ type ProductChange struct {
 	Description    *string   `json:"description,omitempty" rule:"line 1000"`
 	Price          *string   `json:"price,omitempty" rule:"amount"`
 	FiatCurrency   *string   `json:"fiat_currency,omitempty" rule:"text 8"`
+	VATRate        *string   `json:"vat_rate,omitempty" rule:"percent"`
 	MaxQuantity    *int      `json:"max_quantity,omitempty" rule:"whole 0 9999"`
 	AskOrderID     *string   `json:"ask_order_id,omitempty" rule:"asking"`
 	AskNote        *string   `json:"ask_note,omitempty" rule:"asking"`

@@ -19,9 +19,14 @@ type Resource struct {
 	PaidTx         string   `json:"paid_tx"`
 	ClientAmount   string   `json:"client_amount"`
 	ClientCurrency string   `json:"client_currency"`
-	PaidAmount     string   `json:"paid_amount"`
-	DueAmount      string   `json:"due_amount"`
-	OverpaidAmount string   `json:"overpaid_amount"`
+	// VATRate is the VAT rate of the product in percent when the invoice was created. NetAmount and VATAmount are the parts
+	// of ClientAmount. All three are empty if the product stated no rate, or the invoice has no product.
+	VATRate        string `json:"vat_rate"`
+	NetAmount      string `json:"net_amount"`
+	VATAmount      string `json:"vat_amount"`
+	PaidAmount     string `json:"paid_amount"`
+	DueAmount      string `json:"due_amount"`
+	OverpaidAmount string `json:"overpaid_amount"`
 	// ToleranceAmount is the part of the price that may be missing, from the merchant's settings when
 	// the invoice was created. It is empty for keys of payment pages.
 	ToleranceAmount string `json:"tolerance_amount"`

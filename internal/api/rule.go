@@ -13,6 +13,7 @@ import (
 //	whole MIN [MAX]             a whole number
 //	seconds MIN MAX             a whole number of seconds
 //	amount                      a number, or a text of digits
+//	percent                     a number, or a text of digits, which may be empty
 //	boolean, base64             true or false; bytes in base64
 //	texts                       an object whose values are texts
 //	codes, choice               a list of payment methods; a choice may be empty

@@ -193,8 +193,9 @@ func (r Removal) Has(kind PersonalData) bool { return slices.Contains(r.Kinds, k
 // Terms are the terms that the merchant and the shopper agreed to.
 type Terms struct {
 	Price            money.Amount
-	Merchant         string // the name shown to the shopper
-	AllowPaidExpired bool   // a late payment can count without a decision, see lateCounts
+	VAT              money.VATRate // of the product, included in the price
+	Merchant         string        // the name shown to the shopper
+	AllowPaidExpired bool          // a late payment can count without a decision, see lateCounts
 	DisableSale      bool
 	Sale             SaleTerms
 	URLSuccess       string

@@ -31,6 +31,21 @@ func ParseAmount(text string) (plain string, err error) {
 	return strings.TrimSuffix(parts[1]+"."+strings.TrimRight(parts[2], "0"), "."), nil
 }
 
+// ParseVATRate returns the VAT rate of a text, see money.ParseVATRate. The error completes a sentence that begins with the
+// name of the field.
+func ParseVATRate(text string) (money.VATRate, error) {
+	v, err := money.ParseVATRate(text)
+	switch {
+	case errors.Is(err, money.ErrPrecision):
+		return v, errors.New("must have at most 2 decimals")
+	case errors.Is(err, money.ErrVATRate):
+		return v, errors.New("must be at most 50 percent")
+	case err != nil:
+		return v, errors.New("must be a percentage from 0 to 50, digits with at most one dot, such as 19 or 7.7")
+	}
+	return v, nil
+}
+
 // Prices are the prices that a server accepts.
 type Prices struct {
 	currencies []money.Currency

@@ -53,9 +53,10 @@ type Product struct {
 	Mode        Mode
 	Name        string
 	Description string
-	Price       money.Amount // of one item
-	MaxQuantity int          // per order; 0 = the server's limit
-	AskOrderID  Requirement  // the shopper's own reference
+	Price       money.Amount  // of one item
+	VAT         money.VATRate // included in the price
+	MaxQuantity int           // per order; 0 = the server's limit
+	AskOrderID  Requirement   // the shopper's own reference
 	AskNote     Requirement
 	Methods     Methods
 	Active      bool // true if it is shown and sold

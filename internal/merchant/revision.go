@@ -16,7 +16,7 @@ func revision(values ...any) string {
 
 // Revision identifies the values of a product that can be changed.
 func (p Product) Revision() string {
-	return revision(p.MerchantID, string(p.Mode), p.Slug, p.Name, p.Description, p.Price.String(), p.Price.Currency().Code, p.MaxQuantity,
+	return revision(p.MerchantID, string(p.Mode), p.Slug, p.Name, p.Description, p.Price.String(), p.Price.Currency().Code, p.VAT.String(), p.MaxQuantity,
 		string(p.AskOrderID), string(p.AskNote), string(p.Methods), p.Active, p.CreatedAt.UnixMilli())
 }
 

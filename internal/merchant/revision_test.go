@@ -22,6 +22,8 @@ func differ[T any](t *testing.T, value T) map[string]T {
 			field.Set(reflect.ValueOf(v.Add(time.Second)))
 		case money.Amount:
 			field.Set(reflect.ValueOf(v.Add(money.FromCents(1, v.Currency()))))
+		case money.VATRate:
+			field.Set(reflect.ValueOf(zeroVAT(t)))
 		default:
 			switch field.Kind() {
 			case reflect.String:
@@ -37,6 +39,16 @@ func differ[T any](t *testing.T, value T) map[string]T {
 		all[f.Name] = changed
 	}
 	return all
+}
+
+// zeroVAT returns the VAT rate of 0 percent.
+func zeroVAT(t *testing.T) money.VATRate {
+	t.Helper()
+	v, err := merchant.ParseVATRate("0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 func TestRevision_differs_with_every_field(t *testing.T) {

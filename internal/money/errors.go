@@ -9,4 +9,6 @@ var (
 	ErrPrecision = errors.New("more decimals than the currency has")
 	// ErrRate means that a rate is not a positive number.
 	ErrRate = errors.New("not a positive rate")
+	// ErrVATRate means that a VAT rate is above 50 percent.
+	ErrVATRate = errors.New("more than 50 percent")
 )

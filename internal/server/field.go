@@ -72,6 +72,8 @@ func textParser(to *string, rule api.Rule) func(any) error {
 	switch rule.Name {
 	case "amount":
 		return amount(to)
+	case "percent":
+		return percent(to)
 	case "url":
 		return returnURL(to)
 	case "language":
@@ -128,6 +130,26 @@ func amount(target *string) func(any) error {
 		if errors.Is(err, api.ErrNegative) {
 			return merchant.ErrNotPositive
 		}
+		return err
+	}
+}
+
+// percent parses a VAT rate: a JSON number, a string of digits, or an empty string. It never uses a float.
+func percent(target *string) func(any) error {
+	return func(value any) error {
+		t, ok := value.(string)
+		if n, isNumber := value.(json.Number); isNumber {
+			plain, err := api.Plain(n)
+			if err != nil {
+				return err
+			}
+			t, ok = plain, true
+		}
+		if !ok {
+			return api.ErrNotNumber
+		}
+		*target = t
+		_, err := merchant.ParseVATRate(t)
 		return err
 	}
 }

@@ -54,6 +54,7 @@ func TestGolden_product_responses_are_unchanged(t *testing.T) {
 	record("listed", productCall("all", "GET", "", ""))
 	record("one", productCall("all", "GET", "/coffee", ""))
 	record("changed", productCall("all", "PATCH", "/coffee", `{"price":"3.80","description":null}`))
+	record("changed VAT rate", productCall("all", "PATCH", "/coffee", `{"vat_rate":7.70}`))
 	record("shown by the shop", productCall("all", "POST", "/read", `{}`))
 	record("shown by its page", productCall("all", "POST", "/read", `{"slug":"repair"}`))
 	m := productCall("all", "POST", "/order", `{"slug":"repair","quantity":3,"amount":"192","fiat_currency":"USD","order_id":"A-17","note":"Front wheel\nonly"}`)
@@ -114,6 +115,39 @@ func TestOrder_creates_one_invoice_at_the_shown_price(t *testing.T) {
 	}
 	if n := f.storage.Count(); n != 1 {
 		t.Errorf("%d invoices were created, want 1", n)
+	}
+}
+
+// The invoice keeps the VAT rate that its product had.
+func TestOrder_freezes_the_VAT_rate(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.useStorage()
+	type vat struct{ Rate, Net, VAT string }
+	show := func(id string) vat {
+		t.Helper()
+		var r api.Resource
+		response := f.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "all", signRequest: true})
+		if err := json.Unmarshal([]byte(read(t, response)), &r); err != nil {
+			t.Fatal(err)
+		}
+		return vat{r.VATRate, r.NetAmount, r.VATAmount}
+	}
+	f.send(productCall("all", "POST", "", `{"slug":"print","name":"Print","price":"14.90","fiat_currency":"EUR"}`))
+	order := `{"slug":"print","quantity":2,"amount":"29.80","fiat_currency":"EUR"}`
+	var ids []string
+	wants := []vat{{}, {"19", "25.04", "4.76"}, {"7.7", "27.67", "2.13"}, {"0", "29.8", "0"}, {}}
+	for i, change := range []string{`{"vat_rate":null}`, `{"vat_rate":19}`, `{"vat_rate":"7.70"}`, `{"vat_rate":"0"}`, `{"vat_rate":""}`} {
+		if response := f.send(productCall("all", "PATCH", "/print", change)); response.StatusCode != http.StatusOK {
+			t.Fatalf("change %s: answer %d", change, response.StatusCode)
+		}
+		ids = append(ids, f.orderInvoice(t, fmt.Sprint("token", i), order))
+	}
+	f.send(productCall("all", "DELETE", "/print", ""))
+	for i, id := range ids {
+		if got := show(id); got != wants[i] {
+			t.Errorf("invoice %d: got %+v, want %+v", i, got, wants[i])
+		}
 	}
 }
 

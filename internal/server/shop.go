@@ -103,6 +103,7 @@ func (s *server) applyOrder(ctx context.Context, o api.ProductOrder, r *invoice.
 		return errPriceChanged
 	}
 	r.Mode, r.DefaultMethods, r.Origin = invoice.Mode(p.Mode), p.Methods.Codes(), invoice.Origin{Kind: invoice.FromProduct, ID: p.Slug}
+	r.Terms.VAT = p.VAT
 	r.Terms.Description, r.Terms.OrderID = fmt.Sprintf("%d × %s", o.Quantity, p.Name), o.OrderID
 	r.Terms.Metadata = shopperMetadata(o.OrderID, o.Note, map[string]string{
 		api.MetadataProduct: p.Slug, api.MetadataQuantity: strconv.Itoa(o.Quantity), api.MetadataUnitPrice: p.Price.String(),

@@ -81,7 +81,7 @@ func linkFields(l merchant.Link) audit.Fields {
 
 func productFields(p merchant.Product) audit.Fields {
 	return fields("mode", string(p.Mode), "name", p.Name, "description", p.Description, "price", p.Price.String(), "currency", p.Price.Currency().Code,
-		"quantity", number(p.MaxQuantity), "order", string(p.AskOrderID), "note", string(p.AskNote), "methods", string(p.Methods), "active", flag(p.Active))
+		"vat", p.VAT.String(), "quantity", number(p.MaxQuantity), "order", string(p.AskOrderID), "note", string(p.AskNote), "methods", string(p.Methods), "active", flag(p.Active))
 }
 
 func terminalFields(t merchant.Terminal) audit.Fields {

@@ -37,6 +37,7 @@ type invoiceRow struct {
 	acceptedBy                     string
 	received                       string
 	origin, originID               string
+	vatRate                        string // "" if the terms state none
 	decided, refundAsked           bool
 	refunds                        int64
 	kept, keptBy, keptReason       string
@@ -60,7 +61,7 @@ func invoiceToRow(inv *invoice.Invoice, shared *sharedTerms) invoiceRow {
 		terms:  termsToText(inv.Terms, inv.Removal), methods: methodsToText(inv.Methods),
 		quotes: quotesToText(inv.Quotes, inv.Methods, price), covers: coverageToText(inv.Coverage, inv.CreatedAt), conversions: int64(len(inv.Sales)),
 		paidCount: inv.PaidCount, firstPaidAt: millis(inv.FirstPaidAt), acceptedAt: millis(inv.AcceptedAt), acceptedBy: inv.AcceptedBy,
-		received: receivedToText(inv.ReceivedAmounts()), origin: string(inv.Origin.Kind), originID: inv.Origin.ID,
+		received: receivedToText(inv.ReceivedAmounts()), origin: string(inv.Origin.Kind), originID: inv.Origin.ID, vatRate: inv.Terms.VAT.String(),
 		decided: state.Decided, refundAsked: state.RefundAsked, refunds: int64(len(inv.Refunds)),
 		kept: optional(inv.Kept.Amount), keptBy: inv.Kept.By, keptReason: inv.Kept.Reason, keptAt: millis(inv.Kept.At),
 	}
@@ -78,6 +79,9 @@ func (r invoiceRow) invoice(shared *sharedTerms) (*invoice.Invoice, error) {
 	var err error
 	if inv.Terms, inv.Removal, err = parseTerms(r.terms, money.FromCents(r.price, fiat), r.orderID, shared); err != nil {
 		return nil, err
+	}
+	if inv.Terms.VAT, err = money.ParseVATRate(r.vatRate); err != nil {
+		return nil, fmt.Errorf("VAT rate %q: %w", r.vatRate, err)
 	}
 	if inv.Methods, err = parseMethods(r.methods, shared); err != nil {
 		return nil, err
@@ -130,17 +134,17 @@ func (r invoiceRow) insert(ctx context.Context, q querier, t termsColumns) error
 			order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
 			accepted, refund, clock, terms, methods, quotes, coverage, refund_asset,
 			paid_count, first_paid_at, accepted_at, accepted_by, shared_terms,
-			listed, description, reference, note, disable_sale, tolerance, received, origin, origin_id
+			listed, description, reference, note, disable_sale, tolerance, received, origin, origin_id, vat_rate
 		) VALUES (
 			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
 			$22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34,
-			TRUE, $35, $36, $37, $38, $39, $40, $41, $42
+			TRUE, $35, $36, $37, $38, $39, $40, $41, $42, $43
 		)`,
 		r.id, r.merchantID, r.mode, r.version, r.status, r.exceptions, r.price, r.currency, r.decimals, r.paid, r.due, r.overpaid,
 		r.orderID, r.createdAt, r.expiresAt, r.nextCheckAt, r.paidAt, r.paidTx, r.paidAsset, r.declinedAt, r.delayedAt,
 		r.accepted, r.refund, r.clock, r.terms, r.methods, r.quotes, r.covers, r.refundAsset,
 		r.paidCount, r.firstPaidAt, r.acceptedAt, r.acceptedBy, r.shared,
-		t.description, t.reference, t.note, t.disableSale, t.tolerance, r.received, r.origin, r.originID)
+		t.description, t.reference, t.note, t.disableSale, t.tolerance, r.received, r.origin, r.originID, r.vatRate)
 	return err
 }
 
@@ -170,7 +174,7 @@ const invoiceColumns = `id, merchant_id, mode, version, status, exceptions, pric
 	order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
 	accepted, refund, clock, terms, methods, quotes, coverage, refund_asset, conversions,
 	paid_count, first_paid_at, accepted_at, accepted_by, received, origin, origin_id, revision, shared_terms,
-	decided, refunds, kept, kept_by, kept_reason, kept_at, refund_by, refund_asked`
+	decided, refunds, kept, kept_by, kept_reason, kept_at, refund_by, refund_asked, vat_rate`
 
 // readInvoiceRow reads an invoice's row. It returns sql.ErrNoRows if there is none.
 func readInvoiceRow(ctx context.Context, q querier, id string) (invoiceRow, error) {
@@ -183,6 +187,6 @@ func readInvoiceColumns(row scanner) (r invoiceRow, err error) {
 		&r.orderID, &r.createdAt, &r.expiresAt, &r.nextCheckAt, &r.paidAt, &r.paidTx, &r.paidAsset, &r.declinedAt, &r.delayedAt,
 		&r.accepted, &r.refund, &r.clock, &r.terms, &r.methods, &r.quotes, &r.covers, &r.refundAsset, &r.conversions,
 		&r.paidCount, &r.firstPaidAt, &r.acceptedAt, &r.acceptedBy, &r.received, &r.origin, &r.originID, &r.revision, &r.shared,
-		&r.decided, &r.refunds, &r.kept, &r.keptBy, &r.keptReason, &r.keptAt, &r.refundBy, &r.refundAsked)
+		&r.decided, &r.refunds, &r.kept, &r.keptBy, &r.keptReason, &r.keptAt, &r.refundBy, &r.refundAsked, &r.vatRate)
 	return r, err
 }

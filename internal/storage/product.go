@@ -15,10 +15,10 @@ import (
 func (s *Storage) CreateProduct(ctx context.Context, p merchant.Product) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		n, err := exec(ctx, q, `
-		INSERT INTO products (merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`,
+		INSERT INTO products (merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at, vat_rate)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING`,
 			p.MerchantID, p.Slug, string(p.Mode), p.Name, p.Description, p.Price.Cents(), p.Price.Currency().Code, p.MaxQuantity,
-			string(p.AskOrderID), string(p.AskNote), string(p.Methods), p.Active, p.CreatedAt.UnixMilli())
+			string(p.AskOrderID), string(p.AskNote), string(p.Methods), p.Active, p.CreatedAt.UnixMilli(), p.VAT.String())
 		if err != nil {
 			return fmt.Errorf("write product: %w", err)
 		}
@@ -53,7 +53,7 @@ const invoiceOfSource = `
 // Product implements merchant.ProductStorage.
 func (s *Storage) Product(ctx context.Context, merchantID, slug string) (merchant.Product, error) {
 	p, err := readOne(ctx, s, readProduct, `
-		SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at
+		SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at, vat_rate
 		FROM products WHERE merchant_id = $1 AND slug = $2`, merchantID, slug)
 	return p, merchantNotFound(err, "read product")
 }
@@ -61,7 +61,7 @@ func (s *Storage) Product(ctx context.Context, merchantID, slug string) (merchan
 // Products implements merchant.ProductStorage.
 func (s *Storage) Products(ctx context.Context, merchantID string) ([]merchant.Product, error) {
 	return readAll(ctx, s, "read products", readProduct, `
-		SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at
+		SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at, vat_rate
 		FROM products WHERE merchant_id = $1 ORDER BY created_at, slug`, merchantID)
 }
 
@@ -77,10 +77,10 @@ func (s *Storage) UpdateProduct(ctx context.Context, merchantID string, mode mer
 			return p, err
 		}
 		_, err = exec(ctx, q, `
-			UPDATE products SET name = $3, description = $4, price = $5, fiat_currency = $6, max_quantity = $7, ask_order_id = $8, ask_note = $9, active = $10, methods = $11
+			UPDATE products SET name = $3, description = $4, price = $5, fiat_currency = $6, max_quantity = $7, ask_order_id = $8, ask_note = $9, active = $10, methods = $11, vat_rate = $12
 			WHERE merchant_id = $1 AND slug = $2`,
 			merchantID, slug, p.Name, p.Description, p.Price.Cents(), p.Price.Currency().Code, p.MaxQuantity, string(p.AskOrderID), string(p.AskNote), p.Active,
-			string(p.Methods))
+			string(p.Methods), p.VAT.String())
 		if err != nil {
 			return p, fmt.Errorf("write product: %w", err)
 		}
@@ -108,21 +108,24 @@ func (s *Storage) RemoveProduct(ctx context.Context, merchantID string, mode mer
 // lockProduct reads a merchant's product of a mode and locks its row until the end of the transaction.
 func (s *Storage) lockProduct(ctx context.Context, q querier, merchantID string, mode merchant.Mode, slug string) (merchant.Product, error) {
 	p, err := readProduct(q.QueryRowContext(ctx, `
-		SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at
+		SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at, vat_rate
 		FROM products WHERE merchant_id = $1 AND slug = $2 AND mode = $3`+s.engine.ForUpdate, merchantID, slug, string(mode)))
 	return p, merchantNotFound(err, "read product")
 }
 
 func readProduct(row scanner) (p merchant.Product, err error) {
 	var price, created int64
-	var code string
-	err = row.Scan(&p.MerchantID, &p.Slug, &p.Mode, &p.Name, &p.Description, &price, &code, &p.MaxQuantity, &p.AskOrderID, &p.AskNote, &p.Methods, &p.Active, &created)
+	var code, vat string
+	err = row.Scan(&p.MerchantID, &p.Slug, &p.Mode, &p.Name, &p.Description, &price, &code, &p.MaxQuantity, &p.AskOrderID, &p.AskNote, &p.Methods, &p.Active, &created, &vat)
 	if err != nil {
 		return p, err
 	}
 	fiat, known := money.Fiat(code)
 	if !known {
 		return p, fmt.Errorf("product %s: unknown currency %q", p.Slug, code)
+	}
+	if p.VAT, err = money.ParseVATRate(vat); err != nil {
+		return p, fmt.Errorf("product %s: VAT rate %q: %w", p.Slug, vat, err)
 	}
 	p.Price, p.CreatedAt = money.FromCents(price, fiat), utc(created)
 	return p, nil

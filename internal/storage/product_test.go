@@ -16,6 +16,15 @@ import (
 	"chequer/internal/storage"
 )
 
+func vatRate(t *testing.T, text string) money.VATRate {
+	t.Helper()
+	v, err := money.ParseVATRate(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 func TestProduct_is_read_changed_and_removed(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
@@ -25,7 +34,7 @@ func TestProduct_is_read_changed_and_removed(t *testing.T) {
 		}
 		coffee := merchant.Product{
 			Slug: "coffee", MerchantID: "shop", Mode: merchant.Live, Name: "Coffee", Description: "Filter", Price: money.FromCents(350, money.EUR),
-			MaxQuantity: 20, AskOrderID: merchant.AskNo, AskNote: merchant.AskNo, Active: true, CreatedAt: noon.Add(time.Minute),
+			VAT: vatRate(t, "19"), MaxQuantity: 20, AskOrderID: merchant.AskNo, AskNote: merchant.AskNo, Active: true, CreatedAt: noon.Add(time.Minute),
 		}
 		bakeryCoffee := coffee
 		bakeryCoffee.MerchantID = "bakery"
@@ -70,6 +79,7 @@ func TestProduct_is_read_changed_and_removed(t *testing.T) {
 		}
 		want := coffee
 		want.Name, want.Price, want.Active, want.MaxQuantity, want.AskNote = "Kaffee", money.FromCents(1, money.USD), false, 0, merchant.AskRequired
+		want.VAT = vatRate(t, "0")
 		got, err := s.UpdateProduct(ctx, "shop", merchant.Live, "coffee", func(p *merchant.Product) error {
 			*p = want
 			return nil

@@ -320,6 +320,7 @@ func downgrade(t *testing.T, url string) {
 		"ALTER TABLE refunds DROP COLUMN checked", "ALTER TABLE refunds DROP COLUMN checked_by", "ALTER TABLE refunds DROP COLUMN checked_at",
 		"ALTER TABLE transfers DROP COLUMN rate", "ALTER TABLE transfers DROP COLUMN rate_source", "ALTER TABLE transfers DROP COLUMN rate_at",
 		"DROP TABLE examined_invoices", "DROP TABLE closed_lines", "DROP TABLE closings",
+		"ALTER TABLE products DROP COLUMN vat_rate", "ALTER TABLE invoices DROP COLUMN vat_rate",
 		"DELETE FROM goose_db_version WHERE version_id >= 58",
 	} {
 		execSQL(t, url, statement)

@@ -65,12 +65,21 @@ func TestChangeLink_changes_only_the_given_fields(t *testing.T) {
 	}
 }
 
+func vatRate(t *testing.T, text string) money.VATRate {
+	t.Helper()
+	v, err := merchant.ParseVATRate(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 func TestChangeProduct_changes_only_the_given_fields(t *testing.T) {
 	t.Parallel()
 	prices := merchant.NewPrices(nil, "1000")
 	price := merchant.NewProducts(merchant.ProductsConfig{Prices: prices}).Price
 	product := merchant.Product{
-		Slug: "coffee", Name: "Coffee", Description: "Hot", Price: money.MustParse("3.50", money.EUR), MaxQuantity: 5,
+		Slug: "coffee", Name: "Coffee", Description: "Hot", Price: money.MustParse("3.50", money.EUR), MaxQuantity: 5, VAT: vatRate(t, "19"),
 		AskOrderID: merchant.AskNo, AskNote: merchant.AskRequired, Methods: "BTC", Active: true,
 	}
 	for name, tt := range map[string]struct {
@@ -91,6 +100,9 @@ func TestChangeProduct_changes_only_the_given_fields(t *testing.T) {
 				p.AskOrderID, p.AskNote = merchant.AskOptional, merchant.AskNo
 			}, "",
 		},
+		"VAT rate":         {api.ProductChange{VATRate: new("7.70")}, func(p *merchant.Product) { p.VAT = vatRate(t, "7.7") }, ""},
+		"no VAT":           {api.ProductChange{VATRate: new("")}, func(p *merchant.Product) { p.VAT = money.VATRate{} }, ""},
+		"much VAT":         {api.ProductChange{VATRate: new("50.01")}, nil, "vat_rate must be at most 50 percent"},
 		"too much":         {api.ProductChange{Price: new("1001")}, nil, "price must be at most 1000 EUR"},
 		"unknown currency": {api.ProductChange{FiatCurrency: new("XXX")}, nil, "fiat_currency must be EUR or USD"},
 		"a method twice":   {api.ProductChange{PaymentMethods: &[]string{"BTC", "BTC"}}, nil, "payment_methods must not contain BTC twice"},

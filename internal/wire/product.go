@@ -10,7 +10,7 @@ import (
 func Product(baseURL string, p merchant.Product) api.Product {
 	return api.Product{
 		Slug: p.Slug, URL: baseURL + "/shop/" + p.Slug, Mode: string(p.Mode), Name: p.Name, Description: p.Description,
-		Price: p.Price.String(), FiatCurrency: p.Price.Currency().Code, MaxQuantity: p.MaxQuantity,
+		Price: p.Price.String(), FiatCurrency: p.Price.Currency().Code, VATRate: p.VAT.String(), MaxQuantity: p.MaxQuantity,
 		AskOrderID: string(p.AskOrderID), AskNote: string(p.AskNote), PaymentMethods: append([]string{}, p.Methods.Codes()...), Active: p.Active, CreatedAt: Time(p.CreatedAt),
 	}
 }
@@ -33,6 +33,11 @@ func ChangeProduct(p *merchant.Product, c api.ProductChange, price func(text, co
 	set(&p.AskOrderID, (*merchant.Requirement)(c.AskOrderID))
 	set(&p.AskNote, (*merchant.Requirement)(c.AskNote))
 	set(&p.Active, c.Active)
+	if c.VATRate != nil {
+		if p.VAT, err = merchant.ParseVATRate(*c.VATRate); err != nil {
+			return &merchant.FieldError{Field: "vat_rate", Fault: err.Error()}
+		}
+	}
 	digits, code := p.Price.String(), p.Price.Currency().Code
 	set(&digits, c.Price)
 	set(&code, c.FiatCurrency)

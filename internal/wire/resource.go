@@ -24,7 +24,7 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 		Status: string(state.Status), Exceptions: texts(state.Exceptions), NeedsDecision: inv.NeedsDecision(),
 		CreatedAt: Time(inv.CreatedAt), ExpiredAt: Time(inv.ExpiresAt()),
 		PaidAt: Time(state.PaidAt), PaidCurrency: state.PaidAsset, PaidTx: state.PaidTx,
-		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
+		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code, VATRate: t.VAT.String(),
 		PaidAmount: state.Paid.String(), DueAmount: state.Due.String(), OverpaidAmount: state.Overpaid.String(),
 		ToleranceAmount: t.Rules.Tolerance.String(), PaidCount: inv.PaidCount, FirstPaidAt: Time(inv.FirstPaidAt), Accepted: acceptance(inv),
 		AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableSale,
@@ -39,6 +39,10 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 		if a, known := invoices.KnownAsset(p.Network, p.Asset); known {
 			r.Payments[i].Symbol, r.Payments[i].NetworkName = a.Symbol, a.NetworkName
 		}
+	}
+	if t.VAT.Stated() {
+		net, vat := t.VAT.Split(t.Price)
+		r.NetAmount, r.VATAmount = net.String(), vat.String()
 	}
 	if r.Metadata == nil {
 		r.Metadata = map[string]string{}

@@ -95,6 +95,38 @@ func (s *testInvoices) sellFrom(origin invoice.Origin, merchantID, order, amount
 	return inv
 }
 
+// sellWithVAT creates an invoice whose price includes VAT.
+func (s *testInvoices) sellWithVAT(merchantID, order, amount, rate string) *invoice.Invoice {
+	s.fixture.t.Helper()
+	s.step()
+	inv, err := s.Create(s.fixture.t.Context(), invoice.CreateRequest{
+		MerchantID: merchantID, Mode: s.mode, Wallets: s.wallets, ExpiresIn: 15 * time.Minute, Origin: invoice.Origin{Kind: invoice.FromProduct, ID: "print"},
+		Terms: invoice.Terms{Price: money.MustParse(amount, money.EUR), VAT: vatRate(s.fixture.t, rate), OrderID: order, Rules: invoice.DefaultRules(money.EUR)},
+	})
+	s.fixture.must(err)
+	return inv
+}
+
+// The page of an invoice shows the VAT that the price includes.
+func TestPayment_shows_the_VAT(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	for rate, want := range map[string]string{"19": "Included VAT €4.76 at 19 %, €25.04 without", "7.7": "Included VAT €2.13 at 7.7 %, €27.67 without", "0": "Included VAT €0.00 at 0 %, €29.80 without", "": ""} {
+		inv := f.testInvoices.sellWithVAT(shop, "order"+rate, "29.80", rate)
+		page := b.get("/desk/shop/payments/"+inv.ID).want(http.StatusOK, "€29.80")
+		got := ""
+		page.find(".facts > div").Each(func(_ int, fact *selection) {
+			if name := textOf(fact.Find("dt")); strings.Contains(name, "VAT") {
+				got += name + " " + textOf(fact.Find("dd"))
+			}
+		})
+		if got != want {
+			t.Errorf("rate %q: got %q, want %q", rate, got, want)
+		}
+	}
+}
+
 // pay pays an amount of coins to an invoice, and returns the transaction.
 func (s *testInvoices) pay(inv *invoice.Invoice, amount string) string {
 	s.fixture.t.Helper()

@@ -63,6 +63,15 @@ func (p page) fault(field string) string {
 	return textOf(p.find("#" + field + "-error"))
 }
 
+func vatRate(t *testing.T, text string) money.VATRate {
+	t.Helper()
+	v, err := money.ParseVATRate(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 // A manager adds a product with all its values, changes it, hides it, shows it and removes it. The audit log
 // names the manager.
 func TestProducts_are_added_changed_hidden_and_removed(t *testing.T) {
@@ -74,19 +83,23 @@ func TestProducts_are_added_changed_hidden_and_removed(t *testing.T) {
 	b.get("/desk/shop/products").want(http.StatusOK, "No products.")
 	form := b.get("/desk/shop/products/new").want(http.StatusOK, "Add product")
 	b.post("/desk/shop/products/new", with(form.fields("edit"),
-		"name", "Fjord II, A3", "description", "Giclée print", "price", "64", "fiat_currency", "USD", "max_quantity", "5",
+		"name", "Fjord II, A3", "description", "Giclée print", "price", "64", "fiat_currency", "USD", "vat_rate", "7,70", "max_quantity", "5",
 		"ask_order_id", "required", "ask_note", "optional", "method-LTC", "1", "method-BTC", "2")...).wantRedirect("/desk/shop/products/fjord-ii-a3/edit?done=product-added")
 	want := merchant.Product{
-		Slug: "fjord-ii-a3", MerchantID: shop, Mode: merchant.Live, Name: "Fjord II, A3", Description: "Giclée print", Price: money.MustParse("64.00", money.USD), MaxQuantity: 5,
+		Slug: "fjord-ii-a3", MerchantID: shop, Mode: merchant.Live, Name: "Fjord II, A3", Description: "Giclée print", Price: money.MustParse("64.00", money.USD), VAT: vatRate(t, "7.7"), MaxQuantity: 5,
 		AskOrderID: merchant.AskRequired, AskNote: merchant.AskOptional, Methods: "LTC BTC", Active: true, CreatedAt: f.clock.Now(),
 	}
 	f.checkProduct(want)
 	at := "/desk/shop/products/fjord-ii-a3"
+	if got := b.get(at+"/edit").find("#vat_rate").AttrOr("value", ""); got != "7.7" {
+		t.Errorf("the field of the VAT rate has %q, want 7.7", got)
+	}
 	edit := b.get(at+"/edit?done=product-added").want(http.StatusOK, "The product was added.").want(http.StatusOK, "https://shop.example/shop/fjord-ii-a3")
 	if n := edit.find(".qr path").Length(); n != 1 {
 		t.Errorf("the page has %d codes, want 1", n)
 	}
-	b.post(at+"/edit", with(edit.fields("edit"), "name", "Fjord II", "price", "70,5", "max_quantity", "", "method-LTC", "", "ask_note", "no")...).wantRedirect(at + "/edit?done=product-changed")
+	b.post(at+"/edit", with(edit.fields("edit"), "name", "Fjord II", "price", "70,5", "vat_rate", "", "max_quantity", "", "method-LTC", "", "ask_note", "no")...).wantRedirect(at + "/edit?done=product-changed")
+	want.VAT = money.VATRate{}
 	want.Name, want.Price, want.MaxQuantity, want.Methods, want.AskNote = "Fjord II", money.MustParse("70.50", money.USD), 0, "BTC", merchant.AskNo
 	f.checkProduct(want)
 
@@ -127,17 +140,21 @@ func TestProducts_refuses_invalid_forms(t *testing.T) {
 	valid := with(b.get("/desk/shop/products/new").fields("edit"), "name", "Tea", "slug", "tea", "price", "2.50", "description", "Green", "max_quantity", "7")
 	edit := b.get("/desk/shop/products/coffee/edit").fields("edit")
 	for name, tt := range map[string]struct{ field, value, want string }{
-		"no name":           {"name", " ", "Error: Name must not be empty."},
-		"no price":          {"price", "", "Error: Price of one piece must be a number, digits with at most one dot, such as 12.50."},
-		"price with comma":  {"price", "2,500", "Error: Price of one piece must be a number, digits with at most one dot, such as 12.50."},
-		"price of nothing":  {"price", "0", "Error: Price of one piece must be more than 0."},
-		"too many":          {"max_quantity", "10000", "Error: Maximum quantity per order must be a whole number from 0 to 9999."},
-		"no number":         {"max_quantity", "many", "Error: Maximum quantity per order must be a whole number from 0 to 9999."},
-		"unknown currency":  {"fiat_currency", "XXX", "Currency must be EUR or USD."},
-		"unknown question":  {"ask_note", "perhaps", "Ask for a note must be no, optional or required."},
-		"slug in use":       {"slug", "coffee", "Error: Slug is in use already."},
-		"slug with capital": {"slug", "Tea", "Error: Slug must have 1 to 64 letters a to z, digits and hyphens."},
-		"control character": {"description", "a\x01b", "Error: Description must not contain the invisible character U+0001."},
+		"no name":            {"name", " ", "Error: Name must not be empty."},
+		"no price":           {"price", "", "Error: Price of one piece must be a number, digits with at most one dot, such as 12.50."},
+		"price with comma":   {"price", "2,500", "Error: Price of one piece must be a number, digits with at most one dot, such as 12.50."},
+		"price of nothing":   {"price", "0", "Error: Price of one piece must be more than 0."},
+		"too many":           {"max_quantity", "10000", "Error: Maximum quantity per order must be a whole number from 0 to 9999."},
+		"no number":          {"max_quantity", "many", "Error: Maximum quantity per order must be a whole number from 0 to 9999."},
+		"VAT above 50":       {"vat_rate", "50.01", "Error: VAT rate in percent must be at most 50 percent."},
+		"VAT in thousandths": {"vat_rate", "7.705", "Error: VAT rate in percent must have at most 2 decimals."},
+		"VAT with a sign":    {"vat_rate", "19 %", "Error: VAT rate in percent must be a percentage from 0 to 50, digits with at most one dot, such as 19 or 7.7."},
+		"negative VAT":       {"vat_rate", "-1", "Error: VAT rate in percent must be a percentage from 0 to 50, digits with at most one dot, such as 19 or 7.7."},
+		"unknown currency":   {"fiat_currency", "XXX", "Currency must be EUR or USD."},
+		"unknown question":   {"ask_note", "perhaps", "Ask for a note must be no, optional or required."},
+		"slug in use":        {"slug", "coffee", "Error: Slug is in use already."},
+		"slug with capital":  {"slug", "Tea", "Error: Slug must have 1 to 64 letters a to z, digits and hyphens."},
+		"control character":  {"description", "a\x01b", "Error: Description must not contain the invisible character U+0001."},
 	} {
 		answer := b.post("/desk/shop/products/new", with(valid, tt.field, tt.value)...).want(http.StatusUnprocessableEntity, "Nothing was saved.")
 		if got := answer.fault(tt.field); got != tt.want {

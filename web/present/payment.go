@@ -235,6 +235,9 @@ func summary(r api.Resource, s pageContext, price string) views.Summary {
 		heading = s.Text("summary.order")
 	}
 	view := views.Summary{Heading: heading, Text: r.Description, Total: price}
+	if r.VATRate != "" {
+		view.VAT = views.VAT{Label: s.Text("summary.vat", "Percent", s.Decimal(r.VATRate)), Amount: s.Fiat(r.VATAmount, r.ClientCurrency)}
+	}
 	if s.English() { // numbers in words have a different grammar in each language
 		view.Words = views.Words(r.ClientAmount, r.ClientCurrency)
 	}

@@ -19,6 +19,9 @@ func Receipt(p views.Payment, paidAt time.Time) receipt.Receipt {
 		Replaced: p.Text("receipt.replaced", "Mark", "\ufffd"),
 		At:       paidAt,
 	}
+	if p.Summary.VAT.Label != "" {
+		document.Summary.Rows = append(document.Summary.Rows, receipt.Fact{Label: p.Summary.VAT.Label, Value: p.Summary.VAT.Amount})
+	}
 	if p.Summary.Words != "" {
 		document.Summary.Rows = append(document.Summary.Rows, receipt.Fact{Label: p.Text("summary.words"), Value: p.Summary.Words})
 	}

@@ -21,6 +21,7 @@ func TestReceipt_has_every_fact_of_the_page(t *testing.T) {
 	for name, change := range map[string]func(*api.Resource){
 		"paid":             func(*api.Resource) {},
 		"test":             func(r *api.Resource) { r.Mode = "test" },
+		"with_VAT":         setVAT,
 		"without_an_order": func(r *api.Resource) { r.OrderID, r.Description = "", "" },
 		"by_several_payments": func(r *api.Resource) {
 			r.Payments = append(r.Payments, presenttest.Payment("confirmed"), presenttest.Payment("replaced"))

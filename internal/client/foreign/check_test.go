@@ -19,7 +19,7 @@ import (
 // full is an answer with most fields of Chequer's resource, and one element in each list.
 const full = `{"foreign_id":"f-1","order_id":"1042","mode":"live","version":3,"status":"created","exceptions":["underpaid"],
 	"created_at":"2026-11-27T12:00:00.000Z","expired_at":"2026-11-27T12:15:00.000Z","paid_at":"","paid_currency":"","paid_tx":"",
-	"client_amount":"56.50","client_currency":"EUR","paid_amount":"0","due_amount":"56.5","overpaid_amount":"0","seconds_left":900,
+	"client_amount":"56.50","client_currency":"EUR","vat_rate":"19","net_amount":"47.48","vat_amount":"9.02","paid_amount":"0","due_amount":"56.5","overpaid_amount":"0","seconds_left":900,
 	"payment_methods":[{"crypto_currency":"BTC","symbol":"BTC","name":"Bitcoin","network":"bitcoin","network_name":"Bitcoin","decimals":8,
 		"address":"bc1q","expected_amount":"0.0006","due_amount":"0.0006","smallest_amount":"0","rate_eur":"86420","rate_usd":"93333.6","rate_client":"86420",
 		"payment_uri":"bitcoin:bc1q","payment_code":"bitcoin:bc1q","address_code":"","confirmations":1,"watched":true}],
@@ -103,6 +103,9 @@ func TestClient_refuses_an_answer_with_an_invalid_field(t *testing.T) {
 		"paid_tx":                         words(200),
 		"client_amount":                   amounts,
 		"client_currency":                 words(64),
+		"vat_rate":                        {`"-1"`, `"50.01"`, `"19 %"`, `"7.705"`, `"1e1"`, `"1\n"`, `"` + strings.Repeat("1", 500_000) + `"`},
+		"net_amount":                      amounts,
+		"vat_amount":                      amounts,
 		"paid_amount":                     amounts,
 		"due_amount":                      amounts,
 		"overpaid_amount":                 amounts,

@@ -121,7 +121,8 @@ func wantValidField(t *testing.T, name string, value any) {
 		if maximum == 0 {
 			maximum = 64
 		}
-		isAmount, isRate := strings.HasSuffix(name, "amount"), strings.HasPrefix(name, "rate_") && name != "rate_source"
+		isVAT := name == "net_amount" || name == "vat_amount" || name == "vat_rate"
+		isAmount, isRate := strings.HasSuffix(name, "amount") && !isVAT, strings.HasPrefix(name, "rate_") && name != "rate_source" || isVAT
 		switch {
 		case !isValidText(v, maximum):
 			t.Errorf("%s is %.100q, want valid text of its length", name, v)

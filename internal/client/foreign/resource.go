@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"chequer/internal/api"
+	"chequer/internal/money"
 )
 
 var (
@@ -61,6 +62,7 @@ func checkResource(r *api.Resource, id string) error {
 	c.word("paid_tx", r.PaidTx, maxAddress)
 	c.amount("client_amount", r.ClientAmount)
 	c.word("client_currency", r.ClientCurrency, maxWord)
+	c.vat(r)
 	c.amount("paid_amount", r.PaidAmount)
 	c.amount("due_amount", r.DueAmount)
 	c.amount("overpaid_amount", r.OverpaidAmount)
@@ -112,6 +114,18 @@ func checkResource(r *api.Resource, id string) error {
 		c.quote(&r.Quotes[i])
 	}
 	return c.err()
+}
+
+// vat checks the optional VAT rate with its amounts.
+func (c *check) vat(r *api.Resource) {
+	if r.VATRate == "" { // older servers do not send it
+		r.NetAmount, r.VATAmount = "", ""
+		return
+	}
+	_, err := money.ParseVATRate(r.VATRate)
+	c.require("vat_rate", err == nil)
+	c.amount("net_amount", r.NetAmount)
+	c.amount("vat_amount", r.VATAmount)
 }
 
 func (c *check) method(m *api.PaymentMethod) {

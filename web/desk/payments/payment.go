@@ -188,6 +188,7 @@ func (v *page) invoiceFacts(inv *invoice.Invoice, more int) []desk.Fact {
 	}
 	all := []desk.Fact{
 		{Name: v.Text("desk.description"), Value: inv.Terms.Description},
+		{Name: v.Text("desk.fact.vat"), Value: v.vat(inv.Terms)},
 		{Name: v.Text("desk.origin"), Value: v.originName(inv.Origin)},
 		{Name: v.Text("desk.fact.reference"), Value: inv.Terms.Reference()},
 		{Name: v.Text("desk.fact.note"), Value: inv.Terms.Note()},
@@ -211,6 +212,15 @@ func (v *page) invoiceFacts(inv *invoice.Invoice, more int) []desk.Fact {
 		}
 	}
 	return known
+}
+
+// vat describes the VAT that the price includes; "" if no rate is stated.
+func (v *page) vat(t invoice.Terms) string {
+	if !t.VAT.Stated() {
+		return ""
+	}
+	net, vat := t.VAT.Split(t.Price)
+	return v.Text("desk.fact.vat.value", "Amount", v.Fiat(vat), "Percent", v.Words.Decimal(t.VAT.String()), "Net", v.Fiat(net))
 }
 
 // removed returns the day on which data of a kind were removed from an invoice; "" if they were not.

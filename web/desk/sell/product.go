@@ -20,13 +20,13 @@ import (
 
 // productFields are the names of the fields of a product, without the payment methods. Only a new product has the first
 // and the last.
-var productFields = []string{"slug", "name", "description", "price", "fiat_currency", "max_quantity", "ask_order_id", "ask_note", "active"}
+var productFields = []string{"slug", "name", "description", "price", "fiat_currency", "vat_rate", "max_quantity", "ask_order_id", "ask_note", "active"}
 
 // productValues returns the values of a product as its form shows them.
 func productValues(p merchant.Product) map[string]string {
 	values := map[string]string{
 		"slug": p.Slug, "name": p.Name, "description": p.Description, "price": p.Price.Fixed(), "fiat_currency": p.Price.Currency().Code,
-		"max_quantity": digitsText(p.MaxQuantity), "ask_order_id": string(p.AskOrderID), "ask_note": string(p.AskNote),
+		"vat_rate": p.VAT.String(), "max_quantity": digitsText(p.MaxQuantity), "ask_order_id": string(p.AskOrderID), "ask_note": string(p.AskNote),
 	}
 	visit.SetPositions(values, p.Methods)
 	return values
@@ -40,9 +40,9 @@ func productChange(values map[string]string, codes []string) (api.ProductChange,
 	}
 	methods, err := visit.ChosenMethods(values, codes)
 	value := func(name string) *string { text := values[name]; return &text }
-	price := visit.DecimalPoint(values["price"])
+	price, vat := visit.DecimalPoint(values["price"]), visit.DecimalPoint(values["vat_rate"])
 	return api.ProductChange{
-		Name: value("name"), Description: value("description"), Price: &price, FiatCurrency: value("fiat_currency"),
+		Name: value("name"), Description: value("description"), Price: &price, FiatCurrency: value("fiat_currency"), VATRate: &vat,
 		MaxQuantity: &most, AskOrderID: value("ask_order_id"), AskNote: value("ask_note"), PaymentMethods: &methods,
 	}, err
 }
@@ -76,6 +76,7 @@ func (f *form) productInputs() [][]desk.Input {
 	return [][]desk.Input{
 		{f.field("description", f.Text("desk.description"), f.Text("desk.product.description.hint"))},
 		{f.money("price", f.Text("desk.product.price"), f.Text("desk.money.hint")), f.currency()},
+		{f.money("vat_rate", f.Text("desk.product.vat"), f.Text("desk.product.vat.hint"))},
 		{f.digits("max_quantity", f.Text("desk.product.quantity"), f.Text("desk.product.quantity.hint"))},
 		{f.choice("ask_order_id", f.Text("desk.product.ask.order"), asked...), f.choice("ask_note", f.Text("desk.product.ask.note"), asked...)},
 	}
@@ -123,6 +124,9 @@ func (v *page) editProduct(status int, typed map[string]string, problem error) e
 		}
 		if price, err := v.Products.Price(visit.DecimalPoint(typed["price"]), typed["fiat_currency"]); err == nil {
 			typed["price"] = price.Fixed() // "3.5" does not differ from the stored "3.50"
+		}
+		if vat, err := merchant.ParseVATRate(visit.DecimalPoint(typed["vat_rate"])); err == nil {
+			typed["vat_rate"] = vat.String()
 		}
 		maps.Copy(f.values, typed)
 	}
