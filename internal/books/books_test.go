@@ -25,6 +25,15 @@ func percentOf(a money.Amount, percent int64) *big.Rat {
 	return new(big.Rat).Mul(a.Rat(), big.NewRat(percent, 100))
 }
 
+func vatRate(t *testing.T, text string) money.VATRate {
+	t.Helper()
+	r, err := money.ParseVATRate(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // rowsOf returns the rows of a file in CSV as maps by column.
 func rowsOf(t *testing.T, text string, comma rune) (rows []map[string]string) {
 	t.Helper()
@@ -51,6 +60,7 @@ func TestClose_writes_a_line_for_each_movement(t *testing.T) {
 	at := moment("2026-10-31T23:30:00Z") // 1 November in Berlin
 	inv := newInvoice("inv_a", at)
 	inv.Origin = invoice.Origin{Kind: invoice.FromProduct, ID: "mug"}
+	inv.Terms.VAT = vatRate(t, "19")
 	pay(inv, "BTC", 60, "90000", at.Add(time.Minute))
 	pay(inv, "EURC", 70, "0.99", at.Add(2*time.Minute))
 	eurc := inv.Transfers[1].Amount
@@ -82,17 +92,17 @@ func TestClose_writes_a_line_for_each_movement(t *testing.T) {
 	want := []map[string]string{
 		line(map[string]string{
 			"line": "1", "kind": "payment", "received_at": "2026-10-31T23:31:00.000Z", "block_time": "2026-10-31T23:32:00.000Z", "confirmed_at": "2026-10-31T23:32:00.000Z",
-			"network": "bitcoin", "asset": "BTC", "amount": "0.00039228", "address": "to-shop/BTC/0", "tx": "tx_inv_a_0", "output": "0", "price": "33.9", "price_currency": "EUR",
+			"network": "bitcoin", "asset": "BTC", "amount": "0.00039228", "address": "to-shop/BTC/0", "tx": "tx_inv_a_0", "output": "0", "price": "33.9", "price_currency": "EUR", "vat_rate": "19", "net": "28.49", "vat": "5.41",
 			"eur_value": "35.31", "rate": "90000", "rate_source": "median", "rate_at": "2026-10-31T23:31:00.000Z", "exceptions": "overpaid",
 		}),
 		line(map[string]string{
 			"line": "2", "kind": "payment", "received_at": "2026-10-31T23:32:00.000Z", "block_time": "2026-10-31T23:33:00.000Z", "confirmed_at": "2026-10-31T23:33:00.000Z",
-			"network": "ethereum", "asset": "EURC", "amount": "39.554884", "address": "to-shop/ETH/0", "tx": "tx_inv_a_1", "output": "0", "price": "22.6", "price_currency": "EUR",
+			"network": "ethereum", "asset": "EURC", "amount": "39.554884", "address": "to-shop/ETH/0", "tx": "tx_inv_a_1", "output": "0", "price": "22.6", "price_currency": "EUR", "vat_rate": "19", "net": "18.99", "vat": "3.61",
 			"eur_value": "39.16", "rate": "0.99", "rate_source": "median", "rate_at": "2026-10-31T23:32:00.000Z", "exceptions": "overpaid",
 		}),
 		line(map[string]string{
 			"line": "3", "kind": "refund", "received_at": "2026-11-01T01:00:00.000Z", "block_time": "2026-10-31T23:32:00.000Z", "confirmed_at": "2026-10-31T23:32:00.000Z",
-			"network": "ethereum", "asset": "EURC", "amount": "-16.95", "tx": "0xrefund", "price": "-16.86", "price_currency": "EUR", "eur_value": "-16.87", "rate": "0.995",
+			"network": "ethereum", "asset": "EURC", "amount": "-16.95", "tx": "0xrefund", "price": "-16.86", "price_currency": "EUR", "vat_rate": "19", "net": "-14.17", "vat": "-2.69", "eur_value": "-16.87", "rate": "0.995",
 			"rate_source": "median", "rate_at": "2026-11-01T00:30:00.000Z", "refund_of": "inv_a",
 		}),
 		line(map[string]string{

@@ -60,13 +60,13 @@ func (m *memory) ClosedRecords(_ context.Context, _, owner string) ([]books.Reco
 
 func (m *memory) Closings(context.Context, string) ([]books.Closing, error) { return m.closings, nil }
 
-func (m *memory) MonthRecords(_ context.Context, _ string, month books.Month, visit func(string)) error {
+func (m *memory) MonthRecords(_ context.Context, _ string, month books.Month) (rows []string, err error) {
 	for _, r := range m.records {
 		if r.Month == month {
-			visit(r.Text)
+			rows = append(rows, r.Text)
 		}
 	}
-	return nil
+	return rows, nil
 }
 
 func (m *memory) SaveClosing(_ context.Context, c books.Closing, lines []books.Record, examined []books.Changed) error {

@@ -59,6 +59,8 @@ type Line struct {
 	Rate       decimal.NullDecimal
 	RateSource string
 	RateAt     time.Time
+	// VATRate is that of the product, and Net and VAT are the parts of Price; empty if the product states none.
+	VATRate, Net, VAT decimal.NullDecimal
 	// FeeAmount is the fee of a network for a row of a sweep, in FeeAsset.
 	FeeAmount decimal.NullDecimal
 	FeeAsset  string
@@ -100,6 +102,9 @@ var columns = []column{
 	{name: "rate", number: func(l *Line) *decimal.NullDecimal { return &l.Rate }},
 	{name: "rate_source", text: func(l *Line) *string { return &l.RateSource }},
 	{name: "rate_at", moment: func(l *Line) *time.Time { return &l.RateAt }},
+	{name: "vat_rate", number: func(l *Line) *decimal.NullDecimal { return &l.VATRate }},
+	{name: "net", number: func(l *Line) *decimal.NullDecimal { return &l.Net }, isSum: true},
+	{name: "vat", number: func(l *Line) *decimal.NullDecimal { return &l.VAT }, isSum: true},
 	{name: "fee_amount", number: func(l *Line) *decimal.NullDecimal { return &l.FeeAmount }, isSum: true},
 	{name: "fee_asset", text: func(l *Line) *string { return &l.FeeAsset }},
 	{name: "sold", number: func(l *Line) *decimal.NullDecimal { return &l.Sold }, isSum: true},

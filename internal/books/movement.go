@@ -61,7 +61,8 @@ func (b *builder) addPayments() {
 	for i, e := range b.inv.State.Exceptions {
 		exceptions[i] = string(e)
 	}
-	folded := map[string]int{} // index of the movement of small transfers, by its ID
+	paid := money.Zero(b.inv.Terms.Price.Currency()) // of the price, by the payments before
+	folded := map[string]int{}                       // index of the movement of small transfers, by its ID
 	for _, p := range b.inv.Payments() {
 		switch {
 		case p.Presence != invoice.Present || p.State == invoice.PaymentReplaced:
@@ -78,6 +79,8 @@ func (b *builder) addPayments() {
 		}
 		if counts {
 			l.Price, l.PriceCurrency = number(part), part.Currency().Code
+			b.splitVAT(&l, paid, paid.Add(part))
+			paid = paid.Add(part)
 		}
 		l.Network, l.Asset, l.Amount, l.Tx = string(p.Network), p.Asset, number(p.Amount), p.Tx
 		l.ConfirmedAt, l.Exceptions = p.ConfirmedAt, strings.Join(exceptions, " ")
@@ -110,6 +113,23 @@ func (b *builder) addPayments() {
 			}
 		}
 	}
+}
+
+// splitVAT sets the VAT of the part of a price between two amounts, so that the parts of all payments add up to those of the price.
+func (b *builder) splitVAT(l *Line, from, to money.Amount) {
+	rate := b.inv.Terms.VAT
+	if !rate.Stated() {
+		return
+	}
+	netBefore, vatBefore := rate.Split(from)
+	netAfter, vatAfter := rate.Split(to)
+	l.VATRate = decimal.NewNullDecimal(decimal.RequireFromString(rate.String()))
+	l.Net, l.VAT = difference(netAfter, netBefore), difference(vatAfter, vatBefore)
+}
+
+// difference returns a − b, which may be negative, as the content of a cell.
+func difference(a, b money.Amount) decimal.NullDecimal {
+	return decimal.NewNullDecimal(number(a).Decimal.Sub(number(b).Decimal))
 }
 
 // rateOf returns the market rate at the first sight of a transfer. Transfers that were recorded without one have that of the first quote.
@@ -161,6 +181,7 @@ func (b *builder) addRefunds() {
 		l.Amount, l.EURValue = negated(number(r.Amount)), negated(l.EURValue)
 		if !r.Rate.IsZero() {
 			l.Price, l.PriceCurrency = negated(number(r.Value)), r.Value.Currency().Code
+			b.splitVAT(&l, r.Value, money.Zero(r.Value.Currency()))
 		}
 		b.add("refund:"+r.ID, l)
 	}

@@ -67,8 +67,8 @@ type Storage interface {
 	ClosedRecords(ctx context.Context, merchantID, owner string) ([]Record, error)
 	// Closings returns the closed months of a merchant, oldest first.
 	Closings(ctx context.Context, merchantID string) ([]Closing, error)
-	// MonthRecords calls visit with the rows of the file of a closed month, in order.
-	MonthRecords(ctx context.Context, merchantID string, month Month, visit func(row string)) error
+	// MonthRecords returns the rows of the file of a closed month, in order.
+	MonthRecords(ctx context.Context, merchantID string, month Month) ([]string, error)
 	// SaveClosing stores a closing with its lines, and which invoices it has examined. The error is ErrClosed if the month is closed
 	// already.
 	SaveClosing(ctx context.Context, c Closing, lines []Record, examined []Changed) error
@@ -329,19 +329,18 @@ func (s *Service) Month(ctx context.Context, shop Shop, month Month) (File, erro
 // closed returns the file of a closed month as it is stored.
 func (s *Service) closed(ctx context.Context, c Closing) (File, error) {
 	file := File{Month: c.Month, Statement: c.Statement}
-	var text strings.Builder
-	text.WriteString(c.Header)
-	var lineErr error
-	err := s.storage.MonthRecords(ctx, c.MerchantID, c.Month, func(row string) {
-		text.WriteString(row)
-		line, err := parseRecord(c.Header, row)
-		lineErr = cmp.Or(lineErr, err)
-		file.Lines = append(file.Lines, line)
-	})
-	if err = cmp.Or(err, lineErr); err != nil {
-		return File{}, fmt.Errorf("read %s: %w", c.Month, err)
+	rows, err := s.storage.MonthRecords(ctx, c.MerchantID, c.Month)
+	if err != nil {
+		return File{}, err
 	}
-	file.CSV = text.String()
+	for _, row := range rows {
+		line, err := parseRecord(c.Header, row)
+		if err != nil {
+			return File{}, fmt.Errorf("read %s: %w", c.Month, err)
+		}
+		file.Lines = append(file.Lines, line)
+	}
+	file.CSV = c.Header + strings.Join(rows, "")
 	return file, nil
 }
 

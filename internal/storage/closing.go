@@ -47,12 +47,8 @@ func (s *Storage) Closings(ctx context.Context, merchantID string) ([]books.Clos
 }
 
 // MonthRecords implements books.Storage.
-func (s *Storage) MonthRecords(ctx context.Context, merchantID string, month books.Month, visit func(string)) error {
-	rows, err := readAll(ctx, s, "read a closed month", column[string], "SELECT record FROM closed_lines WHERE merchant_id = $1 AND month = $2 ORDER BY number", merchantID, string(month))
-	for _, row := range rows {
-		visit(row)
-	}
-	return err
+func (s *Storage) MonthRecords(ctx context.Context, merchantID string, month books.Month) ([]string, error) {
+	return readAll(ctx, s, "read a closed month", column[string], "SELECT record FROM closed_lines WHERE merchant_id = $1 AND month = $2 ORDER BY number", merchantID, string(month))
 }
 
 // SaveClosing implements books.Storage.

@@ -22,7 +22,9 @@ type receivedSums struct {
 	sweep    recorded.Sweep
 }
 
-func (s receivedSums) Received(context.Context, string) (report.Received, error) { return s.received, nil }
+func (s receivedSums) Received(context.Context, string) (report.Received, error) {
+	return s.received, nil
+}
 
 func (s receivedSums) Sweeps(context.Context, string, int) ([]recorded.Sweep, error) {
 	return []recorded.Sweep{s.sweep}, nil
