@@ -109,7 +109,7 @@ func maxPaidBytes(url string) int {
 	if strings.HasPrefix(url, "postgres") {
 		return 4500
 	}
-	return 3250
+	return 3150
 }
 
 func TestInvoice_takes_little_space(t *testing.T) {
@@ -293,11 +293,12 @@ func rowCounts(t *testing.T, url string) map[string]int {
 // storedBytes returns the bytes that the tables and indexes of a database take, without free pages.
 func storedBytes(t *testing.T, url string) int {
 	t.Helper()
-	query := "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+	// How full the pages are depends on the order of the writes.
+	vacuum, query := "VACUUM", "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
 	if strings.HasPrefix(url, "postgres") {
-		execSQL(t, url, "VACUUM FULL")
-		query = "SELECT SUM(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+		vacuum, query = "VACUUM FULL", "SELECT SUM(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
 	}
+	execSQL(t, url, vacuum)
 	var bytes int
 	if _, err := fmt.Sscan(rows(t, url, query)[0], &bytes); err != nil {
 		t.Fatal(err)
