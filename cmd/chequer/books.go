@@ -41,7 +41,8 @@ type closedMonth struct {
 }
 
 func (s *shell) booksClose() *cobra.Command {
-	return &cobra.Command{
+	var leaveOpen bool
+	c := &cobra.Command{
 		Use:   "close MONTH",
 		Short: "Close a month, and the months before it: its lines do not change any more",
 		Long: `Writes a line for each payment, refund, conversion and row of a sweep of the month, in the time zone of the books, and signs
@@ -55,7 +56,10 @@ month is closed when it is over and everything in it is final. Test money is not
 				return nil, err
 			}
 			service, shop := call.books()
-			files, err := service.Close(call.Context(), shop, month)
+			files, err := service.Close(call.Context(), shop, month, leaveOpen)
+			if errors.Is(err, books.ErrOpen) {
+				err = fmt.Errorf("%w; wait, or leave it for a later month with --leave-open", err)
+			}
 			return convertAll(files, func(f books.File) closedMonth {
 				return closedMonth{string(f.Month), console.Stamp(call.core.Now()), len(f.Lines), f.Statement}
 			}), err
@@ -65,6 +69,8 @@ month is closed when it is over and everything in it is final. Test money is not
 			}
 		}),
 	}
+	c.Flags().BoolVar(&leaveOpen, "leave-open", false, "leave what is not final for the month that is closed when it is")
+	return c
 }
 
 func (s *shell) booksList() *cobra.Command {

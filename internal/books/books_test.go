@@ -161,7 +161,7 @@ func TestClose_closes_the_months_before(t *testing.T) {
 	if next := f.close(t, "2026-12"); len(next) != 1 || len(next[0].Lines) != 1 {
 		t.Errorf("December: %+v", next)
 	}
-	if _, err := f.Close(t.Context(), f.shop, "2026-11"); !errors.Is(err, books.ErrClosed) {
+	if _, err := f.Close(t.Context(), f.shop, "2026-11", false); !errors.Is(err, books.ErrClosed) {
 		t.Errorf("closed again: %v", err)
 	}
 	if _, err := f.VerifyStored(t.Context(), "shop", f.trusted(t)); err != nil {
@@ -227,11 +227,25 @@ func TestClose_refuses_what_is_not_final(t *testing.T) {
 			inv := newInvoice("inv_a", at.Add(-2*time.Hour))
 			change(inv)
 			f.put(inv)
-			if _, err := f.Close(t.Context(), f.shop, "2026-11"); !errors.Is(err, books.ErrOpen) || !strings.Contains(err.Error(), name) {
+			if _, err := f.Close(t.Context(), f.shop, "2026-11", false); !errors.Is(err, books.ErrOpen) || !strings.Contains(err.Error(), name) {
 				t.Errorf("Close() = %v, want %v with %s", err, books.ErrOpen, name)
 			}
-			if f.close(t, "2026-10"); len(f.changes) != 1 {
-				t.Error("the invoice is not examined again")
+			files, err := f.Close(t.Context(), f.shop, "2026-11", true)
+			if err != nil || len(f.changes) != 1 {
+				t.Errorf("left open: error %v, %d invoices to examine again, want 1", err, len(f.changes))
+			}
+			lines := len(files[0].Lines)
+			inv.Transfers[0].Confirmations, inv.Transfers[0].Required = 2, 2
+			if len(inv.Refunds) > 0 {
+				inv.Refunds[0].Payment = &invoice.RefundPayment{FirstSeen: at, Block: inv.Transfers[0].Block, Confirmations: 1, Required: 1}
+			}
+			if len(inv.Sales) > 0 {
+				inv.Sales[0].Orders[0] = invoice.SaleOrder{Number: 1, State: invoice.OrderDone, SentAt: at, Sold: inv.Transfers[0].Amount}
+			}
+			f.put(inv)
+			next := f.close(t, "2026-12")
+			if got := next[0].Lines; len(got) != 1 || got[0].Kind == books.Correction || got[0].Date != "2026-11-30" || lines+1 != max(1, len(inv.Refunds)+len(inv.Sales)+1) {
+				t.Errorf("December has %+v, after %d lines in November", got, lines)
 			}
 		})
 	}
@@ -240,7 +254,7 @@ func TestClose_refuses_what_is_not_final(t *testing.T) {
 func TestClose_waits_for_the_end_of_the_month(t *testing.T) {
 	f := newFixture(t)
 	f.now = moment("2026-11-30T22:59:59Z")
-	if _, err := f.Close(t.Context(), f.shop, "2026-11"); !errors.Is(err, books.ErrNotOver) {
+	if _, err := f.Close(t.Context(), f.shop, "2026-11", false); !errors.Is(err, books.ErrNotOver) {
 		t.Errorf("a second before: %v", err)
 	}
 	f.now = moment("2026-11-30T23:00:00Z")

@@ -124,7 +124,7 @@ func (f *fixture) trusted(t *testing.T) (list []proof.Trusted) {
 // close closes the months up to one and returns their files.
 func (f *fixture) close(t *testing.T, month books.Month) []books.File {
 	t.Helper()
-	files, err := f.Close(t.Context(), f.shop, month)
+	files, err := f.Close(t.Context(), f.shop, month, false)
 	if err != nil {
 		t.Fatal(err)
 	}

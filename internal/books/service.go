@@ -244,9 +244,9 @@ func (c *collection) lines(month Month) (list []Line, records []Record) {
 	return list, records
 }
 
-// Close closes all months up to one that are not closed, and returns their files. The errors are ErrClosed, ErrNotOver, ErrOpen, and those
-// of the storage.
-func (s *Service) Close(ctx context.Context, shop Shop, last Month) ([]File, error) {
+// Close closes all months up to one that are not closed, and returns their files. With leaveOpen, movements whose outcome is not known yet
+// are left for the month that is closed when it is. The errors are ErrClosed, ErrNotOver, ErrOpen, and those of the storage.
+func (s *Service) Close(ctx context.Context, shop Shop, last Month, leaveOpen bool) ([]File, error) {
 	now := s.now()
 	if now.Before(last.End(shop.Zone)) {
 		return nil, fmt.Errorf("%s %w: it ends at %s", last, ErrNotOver, last.End(shop.Zone).Format(time.RFC3339))
@@ -258,7 +258,7 @@ func (s *Service) Close(ctx context.Context, shop Shop, last Month) ([]File, err
 	if last < c.first {
 		return nil, fmt.Errorf("%s %w", last, ErrClosed)
 	}
-	if len(c.open) > 0 {
+	if len(c.open) > 0 && !leaveOpen {
 		return nil, openError(c.open, last)
 	}
 	previous := ""

@@ -49,7 +49,7 @@ func TestSaveClosing_keeps_lines_and_later_changes(t *testing.T) {
 			payFinal(t, s, id)
 		}
 		service, shop := closer(t, s)
-		files, err := service.Close(t.Context(), shop, "2026-11")
+		files, err := service.Close(t.Context(), shop, "2026-11", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestSaveClosing_keeps_lines_and_later_changes(t *testing.T) {
 		}
 
 		updateInvoice(t, s, "b", func(inv *invoice.Invoice) { inv.Transfers[0].Presence = invoice.Reorged })
-		next, err := service.Close(t.Context(), shop, "2026-12")
+		next, err := service.Close(t.Context(), shop, "2026-12", false)
 		if err != nil || len(next[0].Lines) != 1 || next[0].Lines[0].Corrects != "2026-11/2" {
 			t.Errorf("December %+v, error %v", next, err)
 		}
@@ -131,7 +131,7 @@ func TestRemoveBooks_removes_closed_months(t *testing.T) {
 		payFinal(t, s, "a")
 		updateInvoice(t, s, "a", finish)
 		service, shop := closer(t, s)
-		if _, err := service.Close(t.Context(), shop, "2027-02"); err != nil {
+		if _, err := service.Close(t.Context(), shop, "2027-02", false); err != nil {
 			t.Fatal(err)
 		}
 		choose(t, s, merchant.SettingBooks, "2")
@@ -142,7 +142,7 @@ func TestRemoveBooks_removes_closed_months(t *testing.T) {
 		if got := rows(t, url, "SELECT month FROM closed_lines"); len(got) != 0 {
 			t.Errorf("lines of %v", got)
 		}
-		next, err := service.Close(t.Context(), shop, "2027-03")
+		next, err := service.Close(t.Context(), shop, "2027-03", false)
 		if err != nil || len(next) != 1 || len(next[0].Lines) != 0 {
 			t.Errorf("the month after: %+v, error %v", next, err)
 		}
