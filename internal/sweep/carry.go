@@ -119,7 +119,7 @@ func (s *Sender) compose(ctx context.Context, v *survey, rows []int) (c recorded
 		return c, false, fmt.Errorf("estimate the gas of the transaction of row %d: %w", rows[0], err)
 	}
 	gas := withMargin(estimates[0].Gas)
-	if estimates[0].Failed || gas > carriedGas {
+	if estimates[0].Failed || gas > s.maxGas {
 		return c, false, nil
 	}
 	moved, err := s.try(ctx, v, rows, gas)

@@ -45,6 +45,7 @@ type Sender struct {
 	steps   []step
 	holder  string // of the lease
 	ttl     time.Duration
+	maxGas  uint64 // of a carrier that a browser wallet sends
 }
 
 // step is a transaction of a signed file.
@@ -92,7 +93,7 @@ func newSender(c config.Config, s SendStorage, record recorded.Sweep, now func()
 	if err != nil {
 		return nil, err
 	}
-	return &Sender{storage: s, evm: e, now: now, record: record, holder: token.New(idLength), ttl: leaseTTL}, nil
+	return &Sender{storage: s, evm: e, now: now, record: record, holder: token.New(idLength), ttl: leaseTTL, maxGas: carriedGas}, nil
 }
 
 // use sets the signed file, which was checked.
