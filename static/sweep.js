@@ -66,7 +66,6 @@ function button(label, act, i) {
 }
 
 function draw() {
-  d.getElementById("no-wallet").hidden = wallets.length > 0;
   carriers.forEach(c => {
     var list = [];
     if (c === unrecorded) list.push(button(words.again, () => record(c), 0));
@@ -77,5 +76,10 @@ function draw() {
 }
 
 addEventListener("beforeunload", e => { if (busy || unrecorded) e.preventDefault(); });
-find(all => { wallets = all; draw(); });
+find(all => {
+  wallets = all;
+  if (!wallets.length) say.textContent = words.none;
+  else if (say.textContent === words.none) say.textContent = "";
+  draw();
+});
 })();

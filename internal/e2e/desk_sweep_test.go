@@ -201,7 +201,7 @@ func TestDesk_sends_a_sweep(t *testing.T) {
 	foreign := filepath.Join(t.TempDir(), "other.json")
 	d.must(os.WriteFile(foreign, d.plan.Bytes(), 0o600))
 	d.upload(tab, foreign)
-	tab.waitFor("#file-error", "The signed file is not valid", nil)
+	tab.waitFor("#file-error", "the signed file is not valid", nil)
 	d.upload(tab, d.file)
 	tab.waitFor("#summary", "103 rows", nil)
 	tab.waitFor("#failing", "Blocked", nil)
@@ -299,7 +299,7 @@ func TestDesk_shows_what_the_wallet_answers(t *testing.T) {
 	t.Run("no_wallet", func(t *testing.T) {
 		tab := openAlone(t, phoneScreen)
 		d.upload(tab, d.file)
-		tab.do(chromedp.WaitVisible(chromedp.CSS("#no-wallet")))
+		tab.waitFor("#say", "This browser has no wallet.", nil)
 		tab.checkConsole()
 	})
 	t.Run("no_script", func(t *testing.T) {

@@ -164,8 +164,16 @@ func TestDesk_leaves_coins_to_the_command(t *testing.T) {
 	}
 	tx := v.carry(t, c, c.Gas)
 	v.record(t, c, tx, 0)
-	if o := v.mustSend(t); !slices.Equal(o.Moves, []int{7, 8}) {
-		t.Errorf("the command moves %v, want 7 and 8", o.Moves)
+	command := v.sender(t, v.store)
+	if err := command.Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o, err := command.Outlook(t.Context())
+	if err != nil || !slices.Equal(o.Moves, []int{7, 8}) || len(o.Waiting) != 6 {
+		t.Errorf("the command moves %v, error %v, want 7 and 8", o.Moves, err)
+	}
+	if err := errors.Join(command.Submit(t.Context(), o), command.Release(t.Context())); err != nil {
+		t.Fatal(err)
 	}
 	v.MineBlock(t)
 	v.deepen(t)

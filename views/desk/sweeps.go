@@ -36,6 +36,7 @@ type Sweep struct {
 	Notes    []Result // what can be done, and with which command
 	Look     Button   // settles the plan
 	Send     views.Link
+	Again    bool // Send tries rows again that failed
 	Stop     views.Link
 	To       []views.Group
 	ToPage   views.Link

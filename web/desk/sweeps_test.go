@@ -402,6 +402,15 @@ func TestSweep_looks_again(t *testing.T) {
 	if n := shown.find(`form[action$="/look"], a[href$="/send"], a[href$="/stop"]`).Length(); n > 0 {
 		t.Errorf("the page of a finished sweep has %d actions", n)
 	}
+	other := plantest.Tokens(f.clock.Now())
+	other.ID = "swp_other"
+	other = f.addSweep(other)
+	var rows []recorded.Change
+	for i, state := range []recorded.State{recorded.Moved, recorded.Blocked, recorded.Refused, recorded.Moved} {
+		rows = append(rows, recorded.Change{Number: i + 1, Row: recorded.Row{State: state, ChangedAt: f.clock.Now()}})
+	}
+	f.must(f.storage.SaveSweepRows(t.Context(), other.ID, rows))
+	b.get("/desk/shop/sweeps/"+other.ID).want(http.StatusOK, "Done", "2 moved, 1 blocked, 1 refused", "Try the rest again")
 	_, err := f.settings.Change(t.Context(), shop, "", merchant.Choices{"explorers": "base=https://explorer.example/tx/{tx}"})
 	f.must(err)
 	link := b.get(sweepPage).want(http.StatusOK, "Open at explorer.example").find(".out").First()

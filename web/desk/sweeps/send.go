@@ -216,13 +216,13 @@ func (v *page) ask() error {
 	if err != nil {
 		return err
 	}
-	if fault := v.unpayable(r); fault != "" {
-		return v.JSON(http.StatusConflict, reply{Error: fault})
-	}
 	for _, n := range rows {
 		if state := r.Rows[n-1].State; state == recorded.Sent || state == recorded.Moved {
 			return v.JSON(http.StatusConflict, reply{Error: v.Text("desk.sweep.taken")})
 		}
+	}
+	if fault := v.unpayable(r); fault != "" {
+		return v.JSON(http.StatusConflict, reply{Error: fault})
 	}
 	return v.JSON(http.StatusOK, reply{})
 }

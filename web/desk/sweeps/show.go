@@ -96,6 +96,9 @@ func (v *page) showSweep(status int, r recorded.Sweep, problem string) error {
 	if v.May(account.ManageWallets) {
 		if isPayable(r, v.Now()) {
 			shown.Send = views.Link{Text: v.Text("desk.sweep.send"), URL: v.below(p, "/send")}
+			if shown.Again = r.Phase() == recorded.PhaseDone; shown.Again {
+				shown.Send.Text = v.Text("desk.sweep.send.again")
+			}
 		}
 		if r.StoppedAt.IsZero() && r.Phase() != recorded.PhaseDone {
 			shown.Stop = views.Link{Text: v.Text("desk.sweep.stop.ask"), URL: v.below(p, "/stop")}
