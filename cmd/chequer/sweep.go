@@ -208,7 +208,7 @@ func (r sweepSummary) statesText() string {
 func (s *shell) sweepList() *cobra.Command {
 	var limit int
 	c := list(s, "list", "List the plans of sweeps, newest first", func(call invocation) ([]sweepSummary, error) {
-		all, err := call.core.Storage.Sweeps(call.Context(), call.shop.ID, "", max(limit, 0))
+		all, err := call.core.Storage.Sweeps(call.Context(), call.shop.ID, max(limit, 0))
 		return convertAll(all, newSweepSummary), err
 	}, "SWEEP\tNETWORK\tMADE\tSTATE\tROWS\tSUM\tMOVED\tTO", func(r sweepSummary) []any {
 		return []any{r.ID, r.Network, s.Time(r.MadeAt), r.State, r.statesText(), r.Sum, cmp.Or(r.Moved, "–"), r.To}

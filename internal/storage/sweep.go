@@ -91,8 +91,13 @@ func (s *Storage) Sweep(ctx context.Context, merchantID, id string) (recorded.Sw
 	return found, nil
 }
 
-// Sweeps returns recorded plans of a merchant, newest first: those before the plan with the ID after, or the newest if it is "".
-func (s *Storage) Sweeps(ctx context.Context, merchantID, after string, limit int) ([]recorded.Sweep, error) {
+// Sweeps returns the newest recorded plans of a merchant, newest first.
+func (s *Storage) Sweeps(ctx context.Context, merchantID string, limit int) ([]recorded.Sweep, error) {
+	return s.SweepsAfter(ctx, merchantID, "", limit)
+}
+
+// SweepsAfter returns recorded plans of a merchant, newest first: those before the plan with the ID after, or the newest if it is "".
+func (s *Storage) SweepsAfter(ctx context.Context, merchantID, after string, limit int) ([]recorded.Sweep, error) {
 	found, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]recorded.Sweep, error) {
 		page := newSweepsPage(merchantID, after, limit)
 		rows, err := list(ctx, q, readSweepColumns, page.text, page.args...)
@@ -118,7 +123,7 @@ func (s *Storage) Sweeps(ctx context.Context, merchantID, after string, limit in
 // selectSweep selects the recorded plans of a merchant.
 const selectSweep = "SELECT id, merchant_id, made_at, stopped_at, plan, mac FROM sweeps WHERE merchant_id = $1"
 
-// newSweepsPage returns the statement of Sweeps.
+// newSweepsPage returns the statement of SweepsAfter.
 func newSweepsPage(merchantID, after string, limit int) statement {
 	const end = " ORDER BY made_at DESC, id DESC LIMIT $2"
 	if after == "" {

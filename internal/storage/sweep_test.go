@@ -34,7 +34,7 @@ func TestSweeps_have_the_exact_bytes_of_their_plans(t *testing.T) {
 		if got.Count(recorded.Planned) != len(newer.Rows) || !got.Rows[0].ChangedAt.Equal(newer.MadeAt) {
 			t.Errorf("rows are %+v, want %d that are planned", got.Rows, len(newer.Rows))
 		}
-		all, err := s.Sweeps(t.Context(), "shop", "", 10)
+		all, err := s.Sweeps(t.Context(), "shop", 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,10 +45,10 @@ func TestSweeps_have_the_exact_bytes_of_their_plans(t *testing.T) {
 		if diff := cmp.Diff([]string{newer.ID, older.ID}, ids); diff != "" {
 			t.Errorf("sweeps (-want +got):\n%s", diff)
 		}
-		if rest, err := s.Sweeps(t.Context(), "shop", newer.ID, 10); err != nil || len(rest) != 1 || rest[0].Plan.ID != older.ID {
+		if rest, err := s.SweepsAfter(t.Context(), "shop", newer.ID, 10); err != nil || len(rest) != 1 || rest[0].Plan.ID != older.ID {
 			t.Errorf("after the newest there are %d sweeps, error %v, want the older one", len(rest), err)
 		}
-		if rest, err := s.Sweeps(t.Context(), "other", newer.ID, 10); err != nil || len(rest) != 0 {
+		if rest, err := s.SweepsAfter(t.Context(), "other", newer.ID, 10); err != nil || len(rest) != 0 {
 			t.Errorf("another shop has %d sweeps, error %v", len(rest), err)
 		}
 		if _, err := s.Sweep(t.Context(), "other", newer.ID); !errors.Is(err, recorded.ErrNotFound) {

@@ -32,7 +32,7 @@ func (v *page) sweeps() error {
 	if !visit.IsText(after) {
 		after = ""
 	}
-	all, err := v.Storage.Sweeps(v.Request().Context(), v.Shop.ID, after, pageSize+1)
+	all, err := v.Storage.SweepsAfter(v.Request().Context(), v.Shop.ID, after, pageSize+1)
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 
 // Storage has the recorded plans. It is safe for concurrent use.
 type Storage interface {
-	// Sweeps returns the plans of a merchant before the one with the ID after, newest first; the newest if after is "".
-	Sweeps(ctx context.Context, merchantID, after string, limit int) ([]recorded.Sweep, error)
+	// SweepsAfter returns the plans of a merchant before the one with the ID after, newest first; the newest if after is "".
+	SweepsAfter(ctx context.Context, merchantID, after string, limit int) ([]recorded.Sweep, error)
 	// Sweep returns a plan of a merchant, or recorded.ErrNotFound.
 	Sweep(ctx context.Context, merchantID, id string) (recorded.Sweep, error)
 	// StopSweep records that a plan is not sent any more. It returns recorded.ErrNotFound or recorded.ErrStopped.
