@@ -54,7 +54,7 @@ func (s *Storage) RecordSweepCarried(ctx context.Context, merchantID, id, tx str
 		}
 		added := 0
 		for _, number := range numbers {
-			n, err := exec(ctx, q, "UPDATE sweep_rows SET state = $3, tx = $4, changed_at = $5 WHERE sweep_id = $1 AND number = $2 AND state <> $3 AND state <> $6",
+			n, err := exec(ctx, q, "UPDATE sweep_rows SET state = $3, tx = $4, changed_at = $5, fee = '' WHERE sweep_id = $1 AND number = $2 AND state <> $3 AND state <> $6",
 				id, number, string(recorded.Sent), tx, now.UnixMilli(), string(recorded.Moved))
 			if err != nil {
 				return fmt.Errorf("row %d: %w", number, err)

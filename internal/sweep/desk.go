@@ -36,8 +36,8 @@ func NewDesk(c config.Config, s SendStorage, now func() time.Time) *Desk {
 // deskTimeout bounds the time of a call. It is shorter than leaseTTL, so that no other process takes the lease over meanwhile.
 const deskTimeout = 25 * time.Second
 
-// Settle reads from the network which rows of authorizations are moved, records the states and returns the plan. It does not read the rows
-// that send coins, whose transactions only the signed file has. It returns recorded.ErrNotFound, recorded.ErrHeld or a
+// Settle reads from the network which rows of authorizations are moved, records the states and returns the plan. It leaves the rows that send
+// coins, and those of a plan with a payer, to Sender, because only the signed file has their transactions. It returns recorded.ErrNotFound, recorded.ErrHeld or a
 // *recorded.NetworkError, beside errors of the storage.
 func (d *Desk) Settle(ctx context.Context, merchantID, id string) (found recorded.Sweep, err error) {
 	record, err := d.storage.Sweep(ctx, merchantID, id)

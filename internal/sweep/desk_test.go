@@ -186,6 +186,38 @@ func TestDesk_leaves_coins_to_the_command(t *testing.T) {
 	}
 }
 
+// The fees of a payer are recorded with their rows, by the command, which has the signed file.
+func TestDesk_leaves_a_plan_with_a_payer_to_the_command(t *testing.T) {
+	t.Parallel()
+	d := newMixedDeal(t)
+	v := &visit{deal: d, store: d.open(t)}
+	v.Desk = v.newDesk(t)
+	command := d.sender(t, v.store)
+	if err := command.Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o, err := command.Outlook(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(command.Submit(t.Context(), o), command.Release(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	d.MineBlock(t)
+	d.deepen(t)
+	if r := v.mustSettle(t); r.Count(recorded.Sent) != len(r.Rows) {
+		t.Errorf("after the desk looked: %v", states(r))
+	}
+	if _, err := v.Propose(t.Context(), "shop", d.plan.ID, d.signed); err == nil || !strings.Contains(err.Error(), "has a payer") {
+		t.Errorf("error %v", err)
+	}
+	for i, row := range d.settle(t).Rows {
+		if row.State != recorded.Moved || row.Fee == nil {
+			t.Errorf("row %d is %s, with the fee %v", i+1, row.State, row.Fee)
+		}
+	}
+}
+
 func TestDesk_divides_rows_by_their_number_and_their_gas(t *testing.T) {
 	t.Parallel()
 	const count = 130

@@ -87,7 +87,7 @@ func NewSender(ctx context.Context, c config.Config, s SendStorage, merchantID s
 	return sender, sender.use(signed)
 }
 
-// newSender returns a Sender without a signed file. It settles rows of authorizations, and no others.
+// newSender returns a Sender without a signed file, see settles.
 func newSender(c config.Config, s SendStorage, record recorded.Sweep, now func() time.Time) (*Sender, error) {
 	e, err := queryableEVM(c, chain.ID(record.Plan.Network.ID), now)
 	if err != nil {
@@ -120,10 +120,11 @@ func checkSigned(signed plan.Signed, p plan.Plan) error {
 	return nil
 }
 
-// settles reports whether the sender can find out the state of a row: without the signed file, it does not know the transaction of a row
-// that sends coins.
+// settles reports whether the sender can find out the state of a row. Without the signed file, it does not know the transaction of a row that
+// sends coins, and not those of the payer, whose fees are recorded with their rows.
 func (s *Sender) settles(n int) bool {
-	return s.record.Plan.Rows[n-1].Way == plan.ByAuthorization || len(s.signed.Rows) > 0
+	p := s.record.Plan
+	return p.Payer == nil && p.Rows[n-1].Way == plan.ByAuthorization || len(s.signed.Rows) > 0
 }
 
 // stepsOf returns the transactions of a signed file in the order in which they are sent: those that send coins, then those of the payer.

@@ -110,7 +110,10 @@ func TestSweeps_are_listed_with_what_their_plans_say(t *testing.T) {
 	if to := strings.ReplaceAll(shown.find(".facts .addr").First().Text(), " ", ""); to != plantest.To {
 		t.Errorf("the destination is %s", to)
 	}
-	b.get("/desk/shop/sweeps/"+mixed.ID).want(http.StatusOK, "The plan has a payer", "chequer sweep send FILE", "3 cost more than 2 %, 1 blocked by the issuer, 2 not final yet", "Not in the plan")
+	payer := b.get("/desk/shop/sweeps/"+mixed.ID).want(http.StatusOK, "The plan has a payer", "chequer sweep send FILE", "3 cost more than 2 %, 1 blocked by the issuer, 2 not final yet", "Not in the plan")
+	if n := payer.find(`form[action$="/look"], a[href$="/send"]`).Length(); n > 0 {
+		t.Errorf("the page of a plan with a payer has %d actions of a browser wallet", n)
+	}
 	b.get("/desk/shop/sweeps/swp_none").want(http.StatusNotFound)
 	b.get("/desk/other/sweeps/" + tokens.ID).want(http.StatusNotFound)
 }

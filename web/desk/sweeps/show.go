@@ -90,7 +90,7 @@ func (v *page) showSweep(status int, r recorded.Sweep, problem string) error {
 	if shown.ToPage.URL != "" || slices.ContainsFunc(shown.Sent, func(t desk.SweepTransaction) bool { return t.Page.URL != "" }) {
 		shown.Explorer = v.Text("desk.explorer.note")
 	}
-	if hasTokens(p) && r.Count(recorded.Moved) < len(r.Rows) {
+	if hasTokens(p) && p.Payer == nil && r.Count(recorded.Moved) < len(r.Rows) {
 		shown.Look = desk.Button{Action: v.below(p, "/look"), Text: v.Text("desk.sweep.look")}
 	}
 	if v.May(account.ManageWallets) {
