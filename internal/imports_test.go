@@ -39,7 +39,7 @@ var floors = map[string]int{
 	"chequer/internal/chain/lightning/lnaddress": 4, "chequer/internal/chain/lightning/lnd": 4, "chequer/internal/chain/lightning/nwc": 4, "chequer/internal/chain/lightning/phoenixd": 4,
 	"chequer/internal/prices": 4, "chequer/internal/books": 4, "chequer/internal/readiness": 4, "chequer/internal/demo": 4, "chequer/internal/loglimit": 4,
 
-	"chequer/web/desk/payments": 5, "chequer/web/desk/reports": 5, "chequer/web/desk/sell": 5, "chequer/web/desk/developers": 5, "chequer/web/desk/signin": 5, "chequer/web/desk/team": 5, "chequer/web/desk/settings": 5, "chequer/web/desk/health": 5, "chequer/web/desk/wallets": 5, "chequer/internal/storage": 5, "chequer/internal/storage/backup": 5, "chequer/internal/networks": 5, "chequer/internal/metrics": 5,
+	"chequer/web/desk/payments": 5, "chequer/web/desk/reports": 5, "chequer/web/desk/sell": 5, "chequer/web/desk/developers": 5, "chequer/web/desk/signin": 5, "chequer/web/desk/team": 5, "chequer/web/desk/settings": 5, "chequer/web/desk/health": 5, "chequer/web/desk/wallets": 5, "chequer/web/desk/sweeps": 5, "chequer/internal/storage": 5, "chequer/internal/storage/backup": 5, "chequer/internal/networks": 5, "chequer/internal/metrics": 5,
 
 	"chequer/web/desk": 6, "chequer/internal/datadir": 6, "chequer/internal/sweep": 6,
 

@@ -1,15 +1,13 @@
-// Pays with a browser wallet: EIP-6963 finds it, and EIP-1193 is the interface. The script sends
-// nothing to any other place. All texts and numbers come from the server.
+// Pays with a browser wallet, see provider.js. All texts and numbers come from the server.
 (function () {
 "use strict";
-var d = document, say = d.getElementById("say"), wallets = [], askedWallet, notice;
+var d = document, say = d.getElementById("say"), {hex, switchNetwork, errorKey, find} = browserWallets, wallets = [], askedWallet, notice;
 if (!say || !window.BigInt) return;
 
 // The texts, and the boxes: each method has a box, the element for the buttons of the wallets.
 function words() { return d.getElementById("wallet-words"); }
 function boxes() { return Array.from(d.querySelectorAll(".wallets")); }
 function box(method) { return boxes().find(b => b.dataset.method === method); }
-function hex(number) { return BigInt(number).toString(16); }
 function encodeWord(digits) { return digits.toLowerCase().padStart(64, "0"); }
 
 // A sent payment is remembered, also after a reload, until another amount is due.
@@ -27,13 +25,6 @@ function transaction(payment, from) {
   var request = {from: from, to: payment.address, value: "0x" + hex(payment.units), chainId: "0x" + hex(payment.chain)};
   if (!payment.contract) return request;
   return Object.assign(request, {to: payment.contract, value: "0x0", data: "0xa9059cbb" + encodeWord(payment.address.slice(2)) + encodeWord(hex(payment.units))});
-}
-
-// Switches the wallet to the network, or throws.
-async function switchNetwork(ask, chain) {
-  if (BigInt(await ask("eth_chainId")) === BigInt(chain)) return;
-  await ask("wallet_switchEthereumChain", [{chainId: "0x" + hex(chain)}]);
-  if (BigInt(await ask("eth_chainId")) !== BigInt(chain)) throw {code: 4200};
 }
 
 // The page may change while the wallet asks the shopper. The request to send uses the amount that is due after
@@ -56,19 +47,6 @@ async function pay(wallet, method) {
   } catch (e) { key = errorKey(e || {}, sending); }
   askedWallet = null;
   show(key, wallet, b);
-}
-
-// See EIP-1193, "Provider Errors", EIP-1474, "Error codes", and EIP-3326. After an unknown error while
-// sending, the payment may have been sent.
-function errorKey(e, sending) {
-  var inner = e.data && e.data.originalError || {}, code = inner.code || e.code;
-  if (code === 4001) return "rejected";
-  if (code === -32002) return "pending";
-  if (code === 4902) return "unknown";
-  if (code === 4900 || code === 4901) return "offline";
-  if (code === 4200 && !sending) return "elsewhere";
-  if (/insufficient|exceeds (the )?balance/i.test(e.message + " " + inner.message)) return "funds";
-  return e.key || (sending ? "unsure" : "failed");
 }
 
 // Shows the state of a payment. Without a key the payment was sent.
@@ -114,17 +92,7 @@ function draw() {
   });
 }
 
-// Only the name of a wallet is shown, and never its picture, which the wallet supplies.
-addEventListener("eip6963:announceProvider", e => {
-  var {info, provider} = e.detail || {};
-  if (!info || !info.uuid || !provider || wallets.some(w => w.id === info.uuid)) return;
-  wallets = wallets.filter(w => w.id);
-  wallets.push({id: info.uuid, name: String(info.name).slice(0, 30), provider});
-  draw();
-});
-dispatchEvent(new Event("eip6963:requestProvider"));
-// A wallet's own browser may support only window.ethereum, which is older than EIP-6963.
-setTimeout(() => { if (!wallets.length && window.ethereum) { wallets.push({provider: window.ethereum}); draw(); } }, 400);
+find(all => { wallets = all; draw(); });
 d.addEventListener("swap", draw);
 apps();
 })();

@@ -159,7 +159,7 @@ func (f *planFlags) describe(draft sweep.Draft) planned {
 		f.out, signing, strings.TrimSuffix(f.out, ".json")+".signed.json")
 	isToken := func(r plan.Row) bool { return r.Way == plan.ByAuthorization }
 	if p.Payer == nil && slices.ContainsFunc(p.Rows, isToken) {
-		made.next += "The plan has no payer, so chequer sweep send cannot move its tokens. With --payer ADDRESS it can.\n"
+		made.next += "The plan has no payer: a wallet in the browser sends its tokens at the desk, under Wallets, Sweeps. With --payer ADDRESS chequer sweep send does.\n"
 	}
 	return made
 }
@@ -296,7 +296,7 @@ func (s *shell) sweepShow() *cobra.Command {
 		Use:   "show SWEEP",
 		Short: "Show a plan with the state of each row",
 		Long: `Shows a plan with the recorded state of each row: planned, sent, moved, nothing_there, blocked, expired or refused.
-chequer sweep send reads them from the network.`,
+chequer sweep send reads them from the network, and so does "Look again" at the desk.`,
 		Args: console.Arguments,
 		RunE: answer(s, func(call invocation) (sweepDetail, error) {
 			found, err := call.core.Storage.Sweep(call.Context(), call.shop.ID, call.args[0])
@@ -334,7 +334,7 @@ type stopped struct {
 func (s *shell) sweepStop() *cobra.Command {
 	return &cobra.Command{
 		Use:   "stop SWEEP",
-		Short: "Stop a plan: chequer sweep send submits nothing of it any more",
+		Short: "Stop a plan: the server sends nothing of it any more",
 		Args:  console.Arguments,
 		RunE: answer(s, func(call invocation) (stopped, error) {
 			if err := call.core.Storage.StopSweep(call.Context(), call.shop.ID, call.args[0], call.core.Now()); err != nil {

@@ -18,11 +18,13 @@ import (
 	"chequer/internal/networks"
 	"chequer/internal/readiness"
 	"chequer/internal/report"
+	"chequer/internal/sweep"
 	"chequer/web"
 	"chequer/web/desk"
 	"chequer/web/desk/changes"
 	"chequer/web/desk/health"
 	"chequer/web/desk/sell"
+	"chequer/web/desk/sweeps"
 	"chequer/web/desk/visit"
 	"chequer/web/desk/wallets"
 )
@@ -52,6 +54,7 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config, curren
 				return networks.ExamineWallet(ctx, c, w, d.Now, o.Log)
 			},
 		},
+		Sweeps: sweeps.Screens{Storage: d.Storage, Network: sweep.NewDesk(c, d.Storage, d.Now)},
 		Health: &health.Screens{
 			Networks: func(ctx context.Context, shopID string) ([]readiness.Network, error) {
 				return d.networksOf(ctx, ready, shopID)

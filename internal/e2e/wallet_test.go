@@ -23,7 +23,7 @@ type wallet struct {
 	Chain    string           `json:"chain"`    // the current chain
 	Stays    bool             `json:"stays"`    // reports a successful switch, but stays on its chain
 	Fails    map[string]fault `json:"fails"`    // errors by method
-	Holds    string           `json:"holds"`    // the method whose answer waits for window.answer()
+	Holds    string           `json:"holds"`    // the method whose answer waits for window.answer(result)
 	Injected bool             `json:"injected"` // sets window.ethereum instead of announcing itself
 }
 
@@ -40,10 +40,10 @@ const fakeWallets = `(() => {
 	addEventListener("securitypolicyviolation", e => console.error("violates " + e.violatedDirective));
 	window.asked = [];
 	window.held = [];
-	window.answer = () => held.splice(0).forEach(resolve => resolve());
+	window.answer = result => held.splice(0).forEach(resolve => resolve(result));
 	const provider = w => ({request: async ({method, params}) => {
 		asked.push({wallet: w.name, method, params: params || null});
-		if (w.holds === method) await new Promise(resolve => held.push(resolve));
+		const given = w.holds === method ? await new Promise(resolve => held.push(resolve)) : null;
 		if (w.fails && w.fails[method]) throw Object.assign(new Error(w.fails[method].message), w.fails[method]);
 		switch (method) {
 		case "eth_requestAccounts": return ["0x00000000000000000000000000000000000000f1"];
@@ -51,7 +51,7 @@ const fakeWallets = `(() => {
 		case "wallet_switchEthereumChain":
 			if (!w.stays) w.chain = params[0].chainId;
 			return null;
-		case "eth_sendTransaction": return "0x" + "ab".repeat(32);
+		case "eth_sendTransaction": return given || "0x" + "ab".repeat(32);
 		}
 		throw new Error("unexpected " + method);
 	}});

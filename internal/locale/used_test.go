@@ -14,7 +14,7 @@ import (
 )
 
 // sourceFolders are the folders whose sources use the messages.
-var sourceFolders = []string{"../../web", "../../web/desk/reports", "../../web/desk/sell", "../../web/desk/developers", "../../web/present", "../../web/desk", "../../web/desk/visit", "../../web/desk/signin", "../../web/desk/payments", "../../web/desk/team", "../../web/desk/settings", "../../web/desk/health", "../../web/desk/wallets", "../../views", "../../views/desk", ".", "../notify"}
+var sourceFolders = []string{"../../web", "../../web/desk/reports", "../../web/desk/sell", "../../web/desk/developers", "../../web/present", "../../web/desk", "../../web/desk/visit", "../../web/desk/signin", "../../web/desk/payments", "../../web/desk/team", "../../web/desk/settings", "../../web/desk/health", "../../web/desk/wallets", "../../web/desk/sweeps", "../../views", "../../views/desk", ".", "../notify"}
 
 // methods are the methods that take the id of a message, and the placeholders that they fill in
 // themselves. For Around the placeholder's name is the second argument.

@@ -109,6 +109,11 @@ func RefundStatements(state invoice.RefundState, after invoice.Position, limit i
 	return []Statement{exported(newRefundsPage(invoice.RefundFilter{MerchantID: "shop", Mode: invoice.Live, State: state}, after, limit))}
 }
 
+// SweepStatements returns the statements of the list of sweeps.
+func SweepStatements(after string, limit int) []Statement {
+	return []Statement{exported(newSweepsPage("shop", after, limit))}
+}
+
 func exported(s statement) Statement { return Statement{s.text, s.args} }
 
 // LookupStatements returns, by the index that must serve them, statements that read few rows of large

@@ -63,6 +63,9 @@ func filteredLists() []filtered {
 				storage.RefundStatements(state, after, page), false})
 		}
 	}
+	for _, after := range []string{"", "swp_9"} {
+		lists = append(lists, filtered{"sweeps", "sweeps_by_time", storage.SweepStatements(after, page), false})
+	}
 	return lists
 }
 
@@ -188,9 +191,9 @@ func TestLists_are_served_by_an_index(t *testing.T) {
 		// invoices has five statements, with and without a position. The tally and the security entries have one statement
 		// each, and the sums of days, their computation and the paid invoices two each. Deliveries and events have one
 		// statement without a filter and one with it, and sales have two each, and refunds have two with and two without a
-		// position. Snoozed and resolved invoices, and the three lists of the retention, have one statement each, and so has the check of
+		// position. Sweeps have one with and one without a position. Snoozed and resolved invoices, and the three lists of the retention, have one statement each, and so has the check of
 		// the sums of days.
-		if got, want := len(texts), (12*4+2*(52+32))*7+8*4+2+5*2+1+1+2+2+2+2+2+2*2+2*2+2+3+1; got != want {
+		if got, want := len(texts), (12*4+2*(52+32))*7+8*4+2+5*2+1+1+2+2+2+2+2+2*2+2*2+2+2+3+1; got != want {
 			t.Errorf("%d different statements, want %d", got, want)
 		}
 	})

@@ -174,6 +174,10 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 			return s.AddSweep(ctx, recorded.New("shop", plantest.Encoded(t, plantest.Example(noon))))
 		}},
 		{"RecordSweepSent", "sweep.sent", func() error { return s.RecordSweepSent(ctx, "shop", plantest.Example(noon).ID, 1) }},
+		{"RecordSweepCarried", "sweep.sent", func() error {
+			_, err := s.RecordSweepCarried(ctx, "shop", plantest.Example(noon).ID, "0x01", []int{1}, noon)
+			return err
+		}},
 		{"StopSweep", "sweep.stopped", func() error { return s.StopSweep(ctx, "shop", plantest.Example(noon).ID, noon) }},
 		{"SaveClosing", "books.closed", func() error {
 			return s.SaveClosing(ctx, books.Closing{MerchantID: "shop", Month: "2026-11", ClosedAt: noon}, nil, nil)

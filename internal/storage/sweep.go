@@ -93,8 +93,14 @@ func (s *Storage) Sweep(ctx context.Context, merchantID, id string) (recorded.Sw
 
 // Sweeps returns the newest recorded plans of a merchant, newest first.
 func (s *Storage) Sweeps(ctx context.Context, merchantID string, limit int) ([]recorded.Sweep, error) {
+	return s.SweepsAfter(ctx, merchantID, "", limit)
+}
+
+// SweepsAfter returns recorded plans of a merchant, newest first: those before the plan with the ID after, or the newest if it is "".
+func (s *Storage) SweepsAfter(ctx context.Context, merchantID, after string, limit int) ([]recorded.Sweep, error) {
 	found, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]recorded.Sweep, error) {
-		rows, err := list(ctx, q, readSweepColumns, selectSweep+" ORDER BY made_at DESC, id DESC LIMIT $2", merchantID, limit)
+		page := newSweepsPage(merchantID, after, limit)
+		rows, err := list(ctx, q, readSweepColumns, page.text, page.args...)
 		if err != nil {
 			return nil, err
 		}
@@ -116,6 +122,16 @@ func (s *Storage) Sweeps(ctx context.Context, merchantID string, limit int) ([]r
 
 // selectSweep selects the recorded plans of a merchant.
 const selectSweep = "SELECT id, merchant_id, made_at, stopped_at, plan, mac FROM sweeps WHERE merchant_id = $1"
+
+// newSweepsPage returns the statement of SweepsAfter.
+func newSweepsPage(merchantID, after string, limit int) statement {
+	const end = " ORDER BY made_at DESC, id DESC LIMIT $2"
+	if after == "" {
+		return statement{selectSweep + end, []any{merchantID, limit}}
+	}
+	const before = " AND (made_at, id) < (SELECT made_at, id FROM sweeps WHERE merchant_id = $1 AND id = $3)"
+	return statement{selectSweep + before + end, []any{merchantID, limit, after}}
+}
 
 func readSweepColumns(row scanner) (r sweepRecord, err error) {
 	err = row.Scan(&r.id, &r.merchantID, &r.madeAt, &r.stoppedAt, &r.plan, &r.mac)

@@ -39,6 +39,48 @@ func (s *Storage) RecordSweepSent(ctx context.Context, merchantID, id string, tr
 	}, "UPDATE sweeps SET stopped_at = 0 WHERE merchant_id = $1 AND id = $2 AND stopped_at = 0")
 }
 
+// RecordSweepCarried records that a browser wallet sent a transaction which carries rows of a plan, also of one that was stopped since. Rows
+// that are sent or moved keep their states and their transactions. It returns the number of the rows whose transaction it is now, or
+// recorded.ErrNotFound.
+func (s *Storage) RecordSweepCarried(ctx context.Context, merchantID, id, tx string, numbers []int, now time.Time) (carried int, err error) {
+	err = s.write(ctx, func(ctx context.Context, q querier) error {
+		carried = 0
+		var exists bool
+		if err := q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sweeps WHERE merchant_id = $1 AND id = $2)", merchantID, id).Scan(&exists); err != nil {
+			return err
+		}
+		if !exists {
+			return recorded.ErrNotFound
+		}
+		added := 0
+		for _, number := range numbers {
+			n, err := exec(ctx, q, "UPDATE sweep_rows SET state = $3, tx = $4, changed_at = $5, fee = '' WHERE sweep_id = $1 AND number = $2 AND state <> $3 AND state <> $6",
+				id, number, string(recorded.Sent), tx, now.UnixMilli(), string(recorded.Moved))
+			if err != nil {
+				return fmt.Errorf("row %d: %w", number, err)
+			}
+			added += int(n)
+			var isCarried bool
+			if err := q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sweep_rows WHERE sweep_id = $1 AND number = $2 AND tx = $3)", id, number, tx).Scan(&isCarried); err != nil {
+				return fmt.Errorf("row %d: %w", number, err)
+			}
+			if isCarried {
+				carried++
+			}
+		}
+		if added == 0 {
+			return nil
+		}
+		return s.record(ctx, q, audit.Change{
+			MerchantID: merchantID, Action: "sweep.sent", Subject: id, After: audit.Fields{"transactions": "1", "tx": tx, "rows": strconv.Itoa(added)},
+		})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("record a transaction of sweep %s: %w", id, err)
+	}
+	return carried, nil
+}
+
 // StopSweep records that a plan is not sent any more. Its errors are those of RecordSweepSent.
 func (s *Storage) StopSweep(ctx context.Context, merchantID, id string, now time.Time) error {
 	return s.changeSweep(ctx, merchantID, id, audit.Change{MerchantID: merchantID, Action: "sweep.stopped", Subject: id},

@@ -45,6 +45,12 @@ func TestSweeps_have_the_exact_bytes_of_their_plans(t *testing.T) {
 		if diff := cmp.Diff([]string{newer.ID, older.ID}, ids); diff != "" {
 			t.Errorf("sweeps (-want +got):\n%s", diff)
 		}
+		if rest, err := s.SweepsAfter(t.Context(), "shop", newer.ID, 10); err != nil || len(rest) != 1 || rest[0].Plan.ID != older.ID {
+			t.Errorf("after the newest there are %d sweeps, error %v, want the older one", len(rest), err)
+		}
+		if rest, err := s.SweepsAfter(t.Context(), "other", newer.ID, 10); err != nil || len(rest) != 0 {
+			t.Errorf("another shop has %d sweeps, error %v", len(rest), err)
+		}
 		if _, err := s.Sweep(t.Context(), "other", newer.ID); !errors.Is(err, recorded.ErrNotFound) {
 			t.Errorf("the sweep of another shop: %v, want %v", err, recorded.ErrNotFound)
 		}
@@ -167,6 +173,46 @@ func TestSweepLease_is_taken_over_when_its_holder_does_not_renew_it(t *testing.T
 		}
 		if err := acquire("one", 2*ttl); err != nil {
 			t.Errorf("after its release: %v", err)
+		}
+	})
+}
+
+func TestRecordSweepCarried_keeps_rows_of_other_transactions(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		ctx, p := t.Context(), plantest.Encoded(t, plantest.Tokens(noon))
+		if err := s.AddSweep(ctx, recorded.New("shop", p)); err != nil {
+			t.Fatal(err)
+		}
+		moved := recorded.Change{Number: 1, Row: recorded.Row{State: recorded.Moved, Tx: "0x00", ChangedAt: noon}}
+		blocked := recorded.Change{Number: 4, Row: recorded.Row{State: recorded.Blocked, ChangedAt: noon}}
+		if err := s.SaveSweepRows(ctx, p.ID, []recorded.Change{moved, blocked}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.StopSweep(ctx, "shop", p.ID, noon); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			tx      string
+			numbers []int
+			want    int
+		}{{"0x01", []int{1, 2}, 1}, {"0x01", []int{1, 2}, 1}, {"0x02", []int{2}, 0}, {"0x02", []int{2, 3, 4}, 2}} {
+			if got, err := s.RecordSweepCarried(ctx, "shop", p.ID, step.tx, step.numbers, noon.Add(time.Minute)); err != nil || got != step.want {
+				t.Errorf("%s carries %d rows, error %v, want %d", step.tx, got, err, step.want)
+			}
+		}
+		found, err := s.Sweep(ctx, "shop", p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []string
+		for _, r := range found.Rows {
+			rows = append(rows, fmt.Sprint(r.State, " ", r.Tx))
+		}
+		if diff := cmp.Diff([]string{"moved 0x00", "sent 0x01", "sent 0x02", "sent 0x02"}, rows); diff != "" {
+			t.Errorf("rows (-want +got):\n%s", diff)
+		}
+		if _, err := s.RecordSweepCarried(ctx, "other", p.ID, "0x03", []int{2}, noon); !errors.Is(err, recorded.ErrNotFound) {
+			t.Errorf("the sweep of another shop: %v, want %v", err, recorded.ErrNotFound)
 		}
 	})
 }

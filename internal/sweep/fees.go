@@ -9,6 +9,7 @@ import (
 
 	"github.com/btcsuite/btcd/btcec/v2"
 
+	"chequer/internal/chain/ethereum"
 	"chequer/internal/chain/ethereum/quorum"
 	"chequer/internal/evm"
 	"chequer/internal/sweep/plan"
@@ -40,17 +41,26 @@ type gasFees struct {
 
 // readFees reads the fees per gas. A base fee may double until the transactions are sent.
 func (d *drafting) readFees(ctx context.Context) error {
-	fees, err := d.evm.Quorum.Fees(ctx)
+	tip, limit, err := feesPerGas(ctx, d.evm.Quorum, d.network)
 	if err != nil {
-		return fmt.Errorf("read the fees of %s: %w", d.network.Name, err)
+		return err
 	}
-	limit := new(big.Int).Lsh(fees.Base, 1)
+	d.fees = gasFees{tip: tip, cap: limit, row: map[string]uint64{}, first: map[string]uint64{}, data: map[string]*big.Int{}}
+	return nil
+}
+
+// feesPerGas returns the priority fee per gas, and the highest fee per gas including it.
+func feesPerGas(ctx context.Context, q *quorum.Quorum, network plan.Network) (tip, limit *big.Int, err error) {
+	fees, err := q.Fees(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the fees of %s: %w", network.Name, err)
+	}
+	limit = new(big.Int).Lsh(fees.Base, 1)
 	limit.Add(limit, fees.Tip)
 	if limit.Sign() == 0 {
 		limit.SetInt64(1) // a transaction without a fee cap has no type 2 form in a plan
 	}
-	d.fees = gasFees{tip: fees.Tip, cap: limit, row: map[string]uint64{}, first: map[string]uint64{}, data: map[string]*big.Int{}}
-	return nil
+	return fees.Tip, limit, nil
 }
 
 // withMargin returns gas and a quarter more.
@@ -163,9 +173,13 @@ func signedBytes(t evm.Transaction) []byte {
 
 // carrierBytes returns a transaction that carries calls.
 func (d *drafting) carrierBytes(calls []evm.Call) []byte {
+	return carrierBytes(d.network, d.fees.tip, d.fees.cap, evm.Aggregate3(calls))
+}
+
+// carrierBytes returns a transaction to Multicall3, for the fee of its data.
+func carrierBytes(network plan.Network, tip, limit *big.Int, data []byte) []byte {
 	return signedBytes(evm.Transaction{
-		ChainID: d.network.ChainID, Nonce: 1 << 20, Tip: d.fees.tip, FeeCap: d.fees.cap, Gas: carriedGas, To: evm.Multicall3, Value: new(big.Int),
-		Data: evm.Aggregate3(calls),
+		ChainID: network.ChainID, Nonce: 1 << 20, Tip: tip, FeeCap: limit, Gas: carriedGas, To: evm.Multicall3, Value: new(big.Int), Data: data,
 	})
 }
 
@@ -179,8 +193,13 @@ func HasDataFee(n plan.Network) bool {
 
 // dataFees returns for each transaction twice the present fee for its data; zero on networks without one.
 func (d *drafting) dataFees(ctx context.Context, transactions [][]byte) ([]*big.Int, error) {
+	return dataFees(ctx, d.evm.Quorum, d.tip, d.network, transactions)
+}
+
+// dataFees is the method without a drafting. tip is the newest block.
+func dataFees(ctx context.Context, q *quorum.Quorum, tip ethereum.Header, network plan.Network, transactions [][]byte) ([]*big.Int, error) {
 	fees := make([]*big.Int, len(transactions))
-	if !HasDataFee(d.network) {
+	if !HasDataFee(network) {
 		for i := range fees {
 			fees[i] = new(big.Int)
 		}
@@ -190,7 +209,7 @@ func (d *drafting) dataFees(ctx context.Context, transactions [][]byte) ([]*big.
 	for _, t := range transactions {
 		calls = append(calls, evm.Call{To: gasPriceOracle, Data: evm.EncodeBytesCall("getL1Fee(bytes)", t)})
 	}
-	results, err := d.evm.Quorum.Results(ctx, d.tip, calls)
+	results, err := q.Results(ctx, tip, calls)
 	if err != nil {
 		return nil, fmt.Errorf("read the fee for data on Ethereum: %w", err)
 	}

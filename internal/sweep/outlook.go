@@ -23,7 +23,7 @@ type Outlook struct {
 	// Fee is the most that they cost, without the fee that a rollup adds for their data, in the coin's smallest units.
 	Fee *big.Int
 	// Failing are the rows that are open and would not be moved.
-	Failing []Failing
+	Failing []recorded.Failing
 	// Waiting are the numbers of the rows that are sent and not final.
 	Waiting []int
 	// Unsent are the numbers of the open rows that no transaction of the signed file can move.
@@ -33,13 +33,6 @@ type Outlook struct {
 
 	send []step
 	rows []condition
-}
-
-// Failing is a row that would not be moved.
-type Failing struct {
-	Number int
-	State  recorded.State
-	Why    string // more than the state; may be empty
 }
 
 // endMargin is the time before the end of a plan from which it is not sent any more, because a transaction may take as long.
@@ -126,9 +119,9 @@ func (s *Sender) sortRows(v *survey, o *Outlook) {
 		case row.State == recorded.Sent:
 			o.Waiting = append(o.Waiting, n)
 		case row.State != recorded.Planned:
-			o.Failing = append(o.Failing, Failing{n, row.State, c.why})
+			o.Failing = append(o.Failing, recorded.Failing{Number: n, State: row.State, Why: c.why})
 		case c.state != recorded.Planned && c.state != "":
-			o.Failing = append(o.Failing, Failing{n, c.state, c.why})
+			o.Failing = append(o.Failing, recorded.Failing{Number: n, State: c.state, Why: c.why})
 		default:
 			o.Unsent = append(o.Unsent, n)
 		}
@@ -141,11 +134,8 @@ func (s *Sender) fault(ctx context.Context, v *survey, o Outlook) (string, error
 	if len(o.send) == 0 {
 		return "", nil
 	}
-	if !s.record.StoppedAt.IsZero() {
-		return fmt.Sprintf("the plan %s was stopped", p.ID), nil
-	}
-	if latest := p.ValidUntil.Add(-endMargin); !s.now().Before(latest) || !v.tip.Time.Before(latest) {
-		return fmt.Sprintf("the plan %s is over: it was valid until %s", p.ID, p.Until()), nil
+	if fault := s.timeFault(v); fault != "" {
+		return fault, nil
 	}
 	fees, err := s.evm.Quorum.Fees(ctx)
 	if err != nil {
@@ -172,6 +162,18 @@ func (s *Sender) fault(ctx context.Context, v *survey, o Outlook) (string, error
 		return fmt.Sprintf("the payer %s holds %s, and its transactions may cost %s", p.Payer.Address, p.CoinText(coins), p.CoinText(carried)), nil
 	}
 	return "", nil
+}
+
+// timeFault returns that the plan was stopped or is over; "" if it is neither.
+func (s *Sender) timeFault(v *survey) string {
+	p := s.record.Plan
+	if !s.record.StoppedAt.IsZero() {
+		return fmt.Sprintf("the plan %s was stopped", p.ID)
+	}
+	if latest := p.ValidUntil.Add(-endMargin); !s.now().Before(latest) || !v.tip.Time.Before(latest) {
+		return fmt.Sprintf("the plan %s is over: it was valid until %s", p.ID, p.Until())
+	}
+	return ""
 }
 
 // millionGas returns the price of a million gas.
@@ -311,7 +313,7 @@ func After(r recorded.Sweep) Outlook {
 		case recorded.Sent:
 			o.Waiting = append(o.Waiting, i+1)
 		default:
-			o.Failing = append(o.Failing, Failing{Number: i + 1, State: row.State})
+			o.Failing = append(o.Failing, recorded.Failing{Number: i + 1, State: row.State})
 		}
 	}
 	return o

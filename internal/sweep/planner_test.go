@@ -321,11 +321,13 @@ func signPlan(t *testing.T, p plan.Plan) plan.Signed {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	path, err := plan.ParsePath(payerPath)
-	if err != nil {
-		t.Fatal(err)
+	var o sign.Options
+	if p.Payer != nil {
+		if o.Payer, err = plan.ParsePath(payerPath); err != nil {
+			t.Fatal(err)
+		}
 	}
-	signer, err := sign.NewSigner(p, w, sign.Options{Payer: path})
+	signer, err := sign.NewSigner(p, w, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,7 @@ type Sender struct {
 	steps   []step
 	holder  string // of the lease
 	ttl     time.Duration
+	maxGas  uint64 // of a carrier that a browser wallet sends
 }
 
 // step is a transaction of a signed file.
@@ -65,9 +66,9 @@ const leaseTTL = 30 * time.Second
 // NewSender returns a new sender of a signed file. It returns an error if the file differs from the recorded plan of the merchant in any
 // way, so that only what was planned is sent.
 func NewSender(ctx context.Context, c config.Config, s SendStorage, merchantID string, content []byte, now func() time.Time) (*Sender, error) {
-	signed, err := plan.ReadSigned(content)
+	signed, err := readSigned(content)
 	if err != nil {
-		return nil, fmt.Errorf("the signed file is not valid: %w", err)
+		return nil, err
 	}
 	record, err := s.Sweep(ctx, merchantID, signed.Plan)
 	if errors.Is(err, recorded.ErrNotFound) {
@@ -76,16 +77,54 @@ func NewSender(ctx context.Context, c config.Config, s SendStorage, merchantID s
 	if err != nil {
 		return nil, err
 	}
-	if err := signed.Check(record.Plan); err != nil {
-		return nil, fmt.Errorf("the signed file differs from the recorded plan: %w", err)
+	if err := checkSigned(signed, record.Plan); err != nil {
+		return nil, err
 	}
+	sender, err := newSender(c, s, record, now)
+	if err != nil {
+		return nil, err
+	}
+	return sender, sender.use(signed)
+}
+
+// newSender returns a Sender without a signed file, see settles.
+func newSender(c config.Config, s SendStorage, record recorded.Sweep, now func() time.Time) (*Sender, error) {
 	e, err := queryableEVM(c, chain.ID(record.Plan.Network.ID), now)
 	if err != nil {
 		return nil, err
 	}
-	sender := &Sender{storage: s, evm: e, now: now, record: record, signed: signed, holder: token.New(idLength), ttl: leaseTTL}
-	sender.steps, err = stepsOf(record.Plan, signed)
-	return sender, err
+	return &Sender{storage: s, evm: e, now: now, record: record, holder: token.New(idLength), ttl: leaseTTL, maxGas: carriedGas}, nil
+}
+
+// use sets the signed file, which was checked.
+func (s *Sender) use(signed plan.Signed) (err error) {
+	s.signed = signed
+	s.steps, err = stepsOf(s.record.Plan, signed)
+	return err
+}
+
+// readSigned reads a signed file.
+func readSigned(content []byte) (plan.Signed, error) {
+	signed, err := plan.ReadSigned(content)
+	if err != nil {
+		return signed, fmt.Errorf("the signed file is not valid: %w", err)
+	}
+	return signed, nil
+}
+
+// checkSigned returns an error if a signed file is not that of a recorded plan.
+func checkSigned(signed plan.Signed, p plan.Plan) error {
+	if err := signed.Check(p); err != nil {
+		return fmt.Errorf("the signed file differs from the recorded plan: %w", err)
+	}
+	return nil
+}
+
+// settles reports whether the sender can find out the state of a row. Without the signed file, it does not know the transaction of a row that
+// sends coins, and not those of the payer, whose fees are recorded with their rows.
+func (s *Sender) settles(n int) bool {
+	p := s.record.Plan
+	return p.Payer == nil && p.Rows[n-1].Way == plan.ByAuthorization || len(s.signed.Rows) > 0
 }
 
 // stepsOf returns the transactions of a signed file in the order in which they are sent: those that send coins, then those of the payer.

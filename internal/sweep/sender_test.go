@@ -39,9 +39,15 @@ func (s *shop) hold(t *testing.T, contract string, account evm.Address, units in
 func newDeal(t *testing.T, s *shop, r Request, change func(*plan.Plan)) *deal {
 	t.Helper()
 	s.fund(t, payer, 1000)
+	r.Payer = &payer
+	return recordDeal(t, s, r, change)
+}
+
+// recordDeal is newDeal with the payer of the request, or without one.
+func recordDeal(t *testing.T, s *shop, r Request, change func(*plan.Plan)) *deal {
+	t.Helper()
 	s.deepen(t)
 	d := &deal{shop: s, database: storagetest.File(t)}
-	r.Payer = &payer
 	d.plan = s.mustDraft(t, r).Plan
 	if change != nil {
 		change(&d.plan)
@@ -156,6 +162,12 @@ func (s *shop) block(t *testing.T, contract string, account evm.Address, blocked
 // Rows 1 to 5 are EURC, row 6 is USDC, and rows 7 and 8 are the coin.
 func newMixedDeal(t *testing.T) *deal {
 	t.Helper()
+	return newDeal(t, newMixedShop(t), request(), nil)
+}
+
+// newMixedShop returns a shop with the holdings of newMixedDeal.
+func newMixedShop(t *testing.T) *shop {
+	t.Helper()
 	s := newShop(t, 8)
 	for i, a := range s.addresses[:5] {
 		s.hold(t, eurcBase, a, int64(50_000_000+i))
@@ -163,7 +175,7 @@ func newMixedDeal(t *testing.T) *deal {
 	s.hold(t, usdcBase, s.addresses[5], 30_000_000)
 	s.fund(t, s.addresses[6], 100)
 	s.fund(t, s.addresses[7], 200)
-	return newDeal(t, s, request(), nil)
+	return s
 }
 
 func TestSend_names_each_row_that_it_does_not_move(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"time"
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/ethereum"
@@ -41,6 +42,7 @@ type survey struct {
 	tip, final ethereum.Header
 	rows       []condition
 	receipts   map[evm.Hash]*quorum.Receipt // of transactions in blocks
+	waiting    map[evm.Hash]bool            // transactions of browser wallets in no block, which an endpoint knows
 	nonces     map[evm.Address]uint64       // after tip
 	balances   map[evm.Address]*big.Int     // of the coin, after tip
 }
@@ -58,11 +60,11 @@ func (s *Sender) Settle(ctx context.Context) (settled bool, err error) {
 func (s *Sender) settle(ctx context.Context) (*survey, error) {
 	v, err := s.survey(ctx)
 	if err != nil {
-		return nil, err
+		return nil, &recorded.NetworkError{Reason: err}
 	}
 	var changes []recorded.Change
 	for i, row := range s.record.Rows {
-		if row.State == recorded.Moved {
+		if row.State == recorded.Moved || !s.settles(i+1) {
 			continue
 		}
 		state, tx := s.stateOf(v, i+1)
@@ -129,7 +131,7 @@ func (s *Sender) stateOf(v *survey, n int) (recorded.State, string) {
 	}
 	r := v.receipts[s.hashOf(row.Tx)]
 	switch {
-	case r == nil && s.isLost(v, row.Tx):
+	case r == nil && s.isLost(v, row):
 		return recorded.Planned, ""
 	case !v.isFinal(r):
 		return row.State, row.Tx
@@ -145,15 +147,19 @@ func (s *Sender) hashOf(tx string) evm.Hash {
 	return evm.Hash(hash)
 }
 
-// isLost reports whether a transaction without a receipt cannot be sent again: it is that of a stranger, or its sender has used its nonce
-// for another one.
-func (s *Sender) isLost(v *survey, tx string) bool {
+// lostAfter is the time after which a transaction of a browser wallet that no endpoint knows is lost. The wallet may have given it to
+// other endpoints, which pass it on.
+const lostAfter = 10 * time.Minute
+
+// isLost reports whether a sent row whose transaction has no receipt can be sent again. A transaction of the signed file is lost if its
+// sender has used its nonce for another one. Any other, which a browser wallet or a stranger sent, is lost if the endpoints do not know it.
+func (s *Sender) isLost(v *survey, row recorded.Row) bool {
 	for _, one := range s.steps {
-		if one.hash.String() == tx {
+		if one.hash.String() == row.Tx {
 			return v.nonces[one.from] > one.Nonce
 		}
 	}
-	return true
+	return !v.waiting[s.hashOf(row.Tx)] && s.now().Sub(row.ChangedAt) >= lostAfter
 }
 
 // moves reports whether a transaction with a receipt moved a row.
@@ -231,7 +237,26 @@ func (s *Sender) readReceipts(ctx context.Context, v *survey) error {
 			txs = append(txs, hash)
 		}
 	}
-	return s.addReceipts(ctx, v, txs)
+	if err := s.addReceipts(ctx, v, txs); err != nil {
+		return err
+	}
+	return s.readWaiting(ctx, v, txs[len(s.steps):])
+}
+
+// readWaiting reads which of the transactions in no block are known to the endpoints.
+func (s *Sender) readWaiting(ctx context.Context, v *survey, txs []evm.Hash) error {
+	v.waiting = map[evm.Hash]bool{}
+	missing := slices.DeleteFunc(txs, func(tx evm.Hash) bool { return v.receipts[tx] != nil })
+	for batch := range slices.Chunk(missing, callBatch) {
+		known, err := s.evm.Quorum.Known(ctx, batch)
+		if err != nil {
+			return fmt.Errorf("look for transactions: %w", err)
+		}
+		for i, tx := range batch {
+			v.waiting[tx] = known[i]
+		}
+	}
+	return nil
 }
 
 // addReceipts reads receipts and keeps those of transactions that are in a block of the best chain.

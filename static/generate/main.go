@@ -27,10 +27,10 @@ var bundles = map[string][]string{
 	"pos.css":   {"base.css", "store.css", "shop.css", "pos.css"},
 	"docs.css":  {"base.css", "store.css", "docs.css"},
 	"pay.js":    {"pay.js"},
-	"wallet.js": {"pay.js", "wallet.js"},
+	"wallet.js": {"pay.js", "provider.js", "wallet.js"},
 
 	"payframed.js":    {"pay.js", "frame.js"},
-	"walletframed.js": {"pay.js", "wallet.js", "frame.js"},
+	"walletframed.js": {"pay.js", "provider.js", "wallet.js", "frame.js"},
 
 	"icon.svg": {"icon.svg"},
 
@@ -44,6 +44,7 @@ var bundles = map[string][]string{
 
 	"desk.css": {"base.css", "desk.css"},
 	"desk.js":  {"desk.js"},
+	"sweep.js": {"provider.js", "sweep.js"},
 }
 
 func main() {

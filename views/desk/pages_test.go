@@ -115,6 +115,10 @@ func openRefunds() []desk.OpenRefund {
 	}
 }
 
+func sweepLine() desk.SweepLine {
+	return desk.SweepLine{Number: "1", From: evil, Path: evil, Amount: evil, State: desk.State{Text: "Sent", Shape: "wait"}, Why: evil, Tx: evil, TxPage: "https://explorer.example/t"}
+}
+
 // pages are all pages, with a value in every field that they show.
 func pages() map[string]templ.Component {
 	f, back := frame(), views.Link{Text: "Back", URL: "/desk/m/payments"}
@@ -124,6 +128,23 @@ func pages() map[string]templ.Component {
 		"signin": desk.SignInPage(desk.SignIn{
 			BareFrame: bareFrame(), Passkey: passkey(false), Action: "/desk/signin", Problem: evil, Name: field("name"), Password: field("password"), Code: field("code"),
 			Hidden: []desk.Hidden{{Name: "next", Value: evil}}, Notice: "Signed out.",
+		}),
+		"sweeps": desk.SweepsPage(desk.Sweeps{
+			Frame: f, Tabs: []desk.Tab{{Text: "Sweeps", URL: "/desk/m/sweeps", Current: true}}, Shown: evil, Older: "/desk/m/sweeps?after=s", Command: evil,
+			Rows: []desk.SweepRow{{Sum: evil, URL: "/desk/m/sweeps/s", To: evil, Rows: evil, State: desk.State{Text: "Planned", Shape: "wait"}, Time: "2026-11-27T12:00:00Z", At: "12:00", Until: evil, Fee: evil}},
+		}),
+		"sweeps none": desk.SweepsPage(desk.Sweeps{Frame: f, Empty: evil, Command: evil}),
+		"sweep": desk.SweepPage(desk.Sweep{
+			Frame: f, Back: back, Heading: evil, State: desk.State{Text: "Planned", Shape: "wait"}, Problem: evil, Notes: []desk.Result{{Shape: "ok", Text: evil}},
+			Look: desk.Button{Action: "/desk/m/sweeps/s/look", Text: evil}, Send: views.Link{Text: evil, URL: "/desk/m/sweeps/s/send"}, Stop: views.Link{Text: evil, URL: "/desk/m/sweeps/s/stop"},
+			To: views.AddressGroups("0xtest"), ToPage: views.Link{Text: "Open", URL: "https://explorer.example/a"}, Facts: []desk.Fact{{Name: evil, Value: evil}},
+			Sent: []desk.SweepTransaction{{Tx: views.AddressGroups("0xtx"), Page: views.Link{Text: "Open", URL: "https://explorer.example/t"}, Rows: evil}}, Explorer: evil,
+			Rows: []desk.SweepLine{sweepLine()}, Shown: evil, Next: "/desk/m/sweeps/s?row=101", Skipped: evil, Left: []desk.SweepLine{{From: evil, Amount: evil, Why: evil}},
+		}),
+		"sweep sending": desk.SweepSendingPage(desk.SweepSending{
+			Frame: f, Back: back, Heading: evil, Problem: evil, Fault: evil, Action: "/desk/m/sweeps/s/send", File: field("file"), Summary: evil, Waiting: evil,
+			Carriers: []desk.SweepCarrier{{Heading: evil, Text: evil, Rows: "1,2", Proof: "p", Data: "0x00", Gas: "0x1"}}, Script: "/static/sweep.js", Chain: "8453", Network: evil, Coin: evil,
+			Contract: evil, Ask: "/desk/m/sweeps/s/ask", Record: "/desk/m/sweeps/s/sent", Failing: []desk.SweepLine{sweepLine()},
 		}),
 		"refund": desk.RefundPage(desk.Refund{
 			Frame: f, Back: back, Heading: evil, Problem: evil, Request: desk.Notice{Heading: evil, Text: evil}, Decline: views.Link{Text: "Decline refund…", URL: "/desk/m/payments/i/decline"},

@@ -5,6 +5,7 @@ import "chequer/views"
 // Wallets is the page of the wallets of a shop.
 type Wallets struct {
 	Frame
+	Tabs      []Tab
 	Cards     []Wallet
 	Available []views.Link // kinds without a wallet, with the addresses of their forms
 	Former    []FormerWallet

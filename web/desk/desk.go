@@ -18,6 +18,7 @@ import (
 	"chequer/web/desk/sell"
 	"chequer/web/desk/settings"
 	"chequer/web/desk/signin"
+	"chequer/web/desk/sweeps"
 	"chequer/web/desk/team"
 	"chequer/web/desk/visit"
 	"chequer/web/desk/wallets"
@@ -28,6 +29,7 @@ type Config struct {
 	visit.Site
 	Audit     team.AuditLog
 	Wallets   wallets.Screens
+	Sweeps    sweeps.Screens
 	Health    *health.Screens
 	Endpoints *merchant.Endpoints
 	Sell      sell.Screens
@@ -51,6 +53,7 @@ func routes(c Config) []visit.Route {
 		(&reports.Screens{Reports: c.Reports, Products: c.Sell.Products, Links: c.Sell.Links, Terminals: c.Sell.Terminals}).Routes(),
 		(&payments.Screens{Endpoints: c.Endpoints, Terminals: c.Sell.Terminals, Reports: c.Reports}).Routes(),
 		c.Wallets.Routes(),
+		c.Sweeps.Routes(),
 		(&settings.Screens{Backups: c.Backups, Reports: c.Reports, NamedShop: c.NamedShop}).Routes(),
 		c.Health.Routes(),
 		c.Sell.Routes(),

@@ -41,6 +41,7 @@ import (
 	"chequer/web/desk/changes"
 	"chequer/web/desk/health"
 	"chequer/web/desk/sell"
+	"chequer/web/desk/sweeps"
 	"chequer/web/desk/visit"
 	"chequer/web/desk/wallets"
 )
@@ -71,6 +72,7 @@ type fixture struct {
 	demo         bool             // the server is a demo
 	received     *report.Received // of every shop; nil if the storage has it
 	backups      *stubBackups
+	sweeps       *stubNetwork
 	config       desk.Config
 	seeds        map[string]string // of authenticator apps, by the name of the account
 	endpoints    *merchant.Endpoints
@@ -123,7 +125,7 @@ func fixtureOn(t *testing.T, database, base string) *fixture {
 			_, err := locale.All().Subset("en", codes...)
 			return err
 		},
-		Networks: []string{"bitcoin", "simnet"},
+		Networks: []string{"base", "bitcoin", "simnet"},
 	})
 	f.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: f.storage, Check: (guard.Policy{}).Check, EncodeTest: wire.TestEvent, Now: f.clock.Now, Token: token.New,
@@ -169,6 +171,8 @@ func fixtureOn(t *testing.T, database, base string) *fixture {
 	}
 	c.Health.Failed = c.Notifications.Failed
 	c.Health.Unreadable = func(context.Context) ([]string, error) { return f.unreadable, nil }
+	f.sweeps = newStubNetwork(f)
+	c.Sweeps = sweeps.Screens{Storage: f.storage, Network: f.sweeps}
 	f.config, f.desk = c, desk.New(c)
 	return f
 }

@@ -323,7 +323,7 @@ func TestPaymentSettings_link_to_the_chosen_explorers(t *testing.T) {
 	fields := b.get(settingsPath).entered()
 	for text, fault := range map[string]string{
 		"simnet=http://a.example/{tx}":   "does not begin with https:// and a host",
-		"doge=https://a.example/{tx}":    "must not contain doge; the networks are bitcoin, simnet",
+		"doge=https://a.example/{tx}":    "must not contain doge; the networks are base, bitcoin, simnet",
 		"simnet=https://a.example/{txt}": "must contain exactly one placeholder, {tx} or {address}",
 	} {
 		b.post(settingsPath, with(fields, "explorers", text)...).want(http.StatusUnprocessableEntity, fault).want(http.StatusUnprocessableEntity, text)

@@ -85,7 +85,7 @@ func (v *page) paymentPage(f desk.Frame, inv *invoice.Invoice) desk.Payment {
 	if inv.Terms.OrderID != "" {
 		page.Order = v.Text("desk.payment.order", "Order", inv.Terms.OrderID)
 	}
-	explorers := v.explorers()
+	explorers := v.Explorers()
 	for _, p := range reported {
 		page.Transfers = append(page.Transfers, v.transfer(inv, p, explorers))
 	}

@@ -28,6 +28,9 @@ const OwnPath = "/own"
 // SellPath is the path of the place with the products, the checkout links and the terminals.
 const SellPath = "/products"
 
+// WalletsPath is the path of the place with the wallets and the sweeps.
+const WalletsPath = "/wallets"
+
 // ShopPath is the path of the page of the shop's name and of new shops.
 const ShopPath = "/shop"
 
@@ -51,7 +54,7 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 		{"/payments", "desk.payments", "payments", "p", v.May(account.ViewPayments)},
 		{SellPath, "desk.sell", "sell", "s", v.May(account.Sell)},
 		{ReportsPath, "desk.reports", "reports", "r", v.May(account.Export)},
-		{"/wallets", "desk.wallets", "wallets", "w", v.May(account.ViewWallets)},
+		{WalletsPath, "desk.wallets", "wallets", "w", v.May(account.ViewWallets)},
 		{KeysPath, "desk.developers", "developers", "d", v.May(account.ManageKeys)},
 		{v.SettingsPath(), "desk.settings", "settings", "t", v.SettingsPath() != ""},
 		{"/health", "desk.health", "health", "h", v.May(account.ViewHealth)},
@@ -128,6 +131,14 @@ func (v *Visit) SettingsTabs(current string) []desk.Tab {
 		tabs = append(tabs, desk.Tab{Text: v.Text("desk.backup"), URL: v.Below("/backup"), Current: current == "/backup"})
 	}
 	return tabs
+}
+
+// WalletTabs returns the pages of the place with the wallets.
+func (v *Visit) WalletTabs(current string) []desk.Tab {
+	return []desk.Tab{
+		{Text: v.Text("desk.wallets"), URL: v.Below(WalletsPath), Current: current == WalletsPath},
+		{Text: v.Text("desk.sweeps"), URL: v.Below("/sweeps"), Current: current == "/sweeps"},
+	}
 }
 
 // searchAddress returns the address of the list that the account searches; "" if it may search none.

@@ -135,6 +135,8 @@ var notices = map[string]string{
 	"wallet":          "desk.notice.wallet",
 	"wallet-removed":  "desk.notice.wallet.removed",
 	"connection":      "desk.notice.connection",
+	"sweep-looked":    "desk.notice.sweep.looked",
+	"sweep-stopped":   "desk.notice.sweep.stopped",
 	"examined":        "desk.notice.examined",
 	"theme":           "desk.notice.theme",
 	"requoted":        "desk.notice.requoted",

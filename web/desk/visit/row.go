@@ -1,9 +1,12 @@
 package visit
 
 import (
+	"net/url"
+
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/wire"
+	"chequer/views"
 	"chequer/views/desk"
 )
 
@@ -52,4 +55,22 @@ func ShortKey(k merchant.Key) string { return k.Key[:min(8, len(k.Key))] + "…"
 // CopyButton returns the button that copies the text of the element with an id.
 func (v *Visit) CopyButton(id string) desk.Copy {
 	return desk.Copy{ID: id, Text: v.Text("desk.copy"), Done: v.Text("desk.copied"), Fail: v.Text("desk.copy.failed")}
+}
+
+// Explorers returns the explorers that the merchant chose. If the payment settings cannot be read, there are none.
+func (v *Visit) Explorers() merchant.Explorers {
+	p, err := v.PaymentSettings.Effective(v.Request().Context(), v.Shop.ID)
+	if err != nil {
+		v.Log.ErrorContext(v.Request().Context(), "explorers not read", "error", err)
+	}
+	return p.Explorers
+}
+
+// ExplorerLink returns the link to a page of an explorer; the zero Link if the address is "".
+func (v *Visit) ExplorerLink(address string) views.Link {
+	u, err := url.Parse(address)
+	if err != nil || address == "" {
+		return views.Link{}
+	}
+	return views.Link{Text: v.Text("desk.explorer.open", "Host", u.Host), URL: address}
 }

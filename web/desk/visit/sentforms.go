@@ -127,6 +127,10 @@ func (s *sentForms) handle(v *Visit, handle func(*Visit) error) error {
 	}
 }
 
+// ForgetAnswer does not keep the answer to the form, so that a submission that is repeated is handled again. It is for answers with contents
+// of a file that the server does not keep.
+func (v *Visit) ForgetAnswer() { v.forgets = true }
+
 // browserKey is the key of the context that ends when the browser closes the connection.
 type browserKey struct{}
 
@@ -197,7 +201,7 @@ func (s *sentForms) record(page pageID, a *answer, v *Visit, handle func(*Visit)
 			a.header.Set(name, value)
 		}
 	}
-	a.kept = a.status < http.StatusBadRequest && !copied.isCut
+	a.kept = a.status < http.StatusBadRequest && !copied.isCut && !v.forgets
 	return nil
 }
 

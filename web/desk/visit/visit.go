@@ -68,6 +68,7 @@ type Visit struct {
 	tallies   map[invoice.Mode]invoice.Tally // tallies that were read for this request
 	shops     []merchant.Merchant            // shops of the account; empty except on the pages of all shops
 	zone      *time.Location                 // time zone of the shop, or of all shops; nil on a page without a shop
+	forgets   bool                           // see ForgetAnswer
 }
 
 // maxFormSize is the limit for the body of most forms. The largest value in them is the answer of an authenticator.

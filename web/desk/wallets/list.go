@@ -77,7 +77,7 @@ func (v *page) showTested(status int, tested desk.Result) error {
 	if err != nil {
 		return err
 	}
-	list := desk.Wallets{Frame: f, Note: v.Text("desk.wallets.received.text")}
+	list := desk.Wallets{Frame: f, Tabs: v.WalletTabs(place), Note: v.Text("desk.wallets.received.text")}
 	if !sums.Complete {
 		list.Note = v.Text("desk.wallets.received.pending")
 	}

@@ -89,6 +89,42 @@ func (q *Quorum) Receipts(ctx context.Context, txs []evm.Hash) ([]*Receipt, erro
 	return receipts, nil
 }
 
+// Known reports for each transaction whether an endpoint knows it, in a block or in none. An endpoint alone can claim that it knows one,
+// and so delay that it counts as lost.
+func (q *Quorum) Known(ctx context.Context, txs []evm.Hash) ([]bool, error) {
+	calls := make([]call, len(txs))
+	for i, tx := range txs {
+		calls[i] = call{"eth_getTransactionByHash", []any{tx.String()}}
+	}
+	known := make([]bool, len(txs))
+	var mu sync.Mutex
+	answered := askEach(ctx, q.panel, q.isEnough, func(ctx context.Context, e *endpoint) bool {
+		answers, err := e.ask(ctx, calls...)
+		if err != nil {
+			return false
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for i, a := range answers {
+			if a.err != nil {
+				e.noteFault(a.err.Error())
+				return false
+			}
+			var found *struct{ Hash string }
+			if err := json.Unmarshal(a.result, &found); err != nil {
+				e.noteFailure(errFormat)
+				return false
+			}
+			known[i] = known[i] || found != nil
+		}
+		return true
+	})
+	if !q.isEnough(operatorsOf(answered)) {
+		return nil, q.noAnswer("eth_getTransactionByHash")
+	}
+	return known, nil
+}
+
 // Mined is a receipt with its block, which is on the best chain.
 type Mined struct {
 	Receipt

@@ -140,6 +140,39 @@ func TestReceipts_need_two_operators_that_agree(t *testing.T) {
 	})
 }
 
+func TestKnown_needs_enough_operators_for_an_unknown_transaction(t *testing.T) {
+	t.Parallel()
+	fails := errors.New("busy")
+	answer := func(result string, err error) script {
+		return func(method string, _ []any) (string, error) {
+			if method != "eth_getTransactionByHash" {
+				return "", fmt.Errorf("unexpected %s", method)
+			}
+			return result, err
+		}
+	}
+	unknown, waiting, busy := answer("null", nil), answer(`{"hash":"`+txHash+`","blockHash":null}`, nil), answer("", fails)
+	for name, tt := range map[string]struct {
+		endpoints []script
+		known     bool
+		fails     bool
+	}{
+		"unknown":              {endpoints: []script{unknown, unknown, unknown}},
+		"known_to_one":         {endpoints: []script{unknown, waiting, unknown}, known: true},
+		"unknown_and_one_busy": {endpoints: []script{unknown, unknown, busy}},
+		"one_answer":           {endpoints: []script{unknown, busy, busy}, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q, _ := scriptedQuorum(t, tt.endpoints...)
+			known, err := q.Known(t.Context(), []evm.Hash{{1}})
+			if (err != nil) != tt.fails || err == nil && known[0] != tt.known {
+				t.Errorf("known %v, error %v, want %t, failure %t", known, err, tt.known, tt.fails)
+			}
+		})
+	}
+}
+
 func TestSubmit_succeeds_when_an_endpoint_accepts_the_transaction(t *testing.T) {
 	t.Parallel()
 	accepts := constant(`"`+txHash+`"`, nil)
