@@ -69,7 +69,7 @@ month is closed when it is over and everything in it is final. Test money is not
 			}
 		}),
 	}
-	c.Flags().BoolVar(&leaveOpen, "leave-open", false, "leave what is not final for the month that is closed when it is")
+	c.Flags().BoolVar(&leaveOpen, "leave-open", false, "close the month without what is not final, which goes into a later month")
 	return c
 }
 
@@ -164,7 +164,7 @@ func setAccounts(o *books.DATEVOptions, accounts []string, year string) error {
 	return nil
 }
 
-// writeBooks writes files that do not exist yet, or have the same content, into a directory.
+// writeBooks writes files into a directory. It writes none if one of them exists.
 func writeBooks(directory string, files []books.Exported) ([]writtenFile, error) {
 	var written []writtenFile
 	for _, f := range files {
@@ -196,30 +196,54 @@ type verifiedMonth struct {
 
 func (s *shell) booksVerify() *cobra.Command {
 	var keys []string
+	print := func(w io.Writer, verified []verifiedMonth) {
+		console.WriteTable(w, "MONTH\tSHOP\tCLOSED\tLINES\tSHA-256\tFOLLOWS", verified, func(v verifiedMonth) []any {
+			return []any{v.Month, v.Shop, s.Time(v.ClosedAt), v.Lines, v.SHA256, v.Follows}
+		})
+	}
+	stored := answer(s, func(call invocation) ([]verifiedMonth, error) {
+		trusted, err := call.trustedKeys(keys)
+		if err != nil {
+			return nil, err
+		}
+		if len(call.args) > 0 {
+			return verifyBooks(call.args, trusted)
+		}
+		service, shop := call.books()
+		verified, err := service.VerifyStored(call.Context(), shop.ID, trusted)
+		return verifiedMonths(verified), err
+	}, print)
 	c := &cobra.Command{
 		Use:   "verify [FILE…]",
 		Short: "Check closed months against their signed statements",
 		Long: `Checks files that chequer books export wrote as csv, with the statements beside them: the SHA-256, the signature, and that
 each statement names the one of the month before. Without a file it checks all closed months of the shop as they are
-stored. Without --key it trusts the keys of this server.`,
+stored. Without --key it trusts the keys of this server. With files and --key it needs no server and no settings.`,
 		Example: "  chequer books verify\n  chequer books verify books-2026-10.csv books-2026-11.csv --key ed25519:…",
-		RunE: answer(s, func(call invocation) ([]verifiedMonth, error) {
-			trusted, err := call.trustedKeys(keys)
-			if err != nil {
-				return nil, err
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 || len(keys) == 0 {
+				return stored(c, args)
 			}
-			verified, err := call.verifyBooks(trusted)
-			return convertAll(verified, func(v books.Verified) verifiedMonth {
-				return verifiedMonth{v.Server, v.Shop, v.Month, console.Stamp(v.ClosedAt), v.Lines, v.SHA256, v.FollowsPrevious}
-			}), err
-		}, func(w io.Writer, verified []verifiedMonth) {
-			console.WriteTable(w, "MONTH\tSHOP\tCLOSED\tLINES\tSHA-256\tFOLLOWS", verified, func(v verifiedMonth) []any {
-				return []any{v.Month, v.Shop, s.Time(v.ClosedAt), v.Lines, v.SHA256, v.Follows}
-			})
-		}),
+			trusted, err := readKeys(keys)
+			if err != nil {
+				return err
+			}
+			verified, err := verifyBooks(args, trusted)
+			if err != nil {
+				return err
+			}
+			return s.Print(c, verified, func(w io.Writer) { print(w, verified) })
+		},
 	}
 	c.Flags().StringArrayVar(&keys, "key", nil, "a key that you trust, or a file of trusted keys; may be repeated")
 	return c
+}
+
+// verifiedMonths returns verified months as they are printed.
+func verifiedMonths(verified []books.Verified) []verifiedMonth {
+	return convertAll(verified, func(v books.Verified) verifiedMonth {
+		return verifiedMonth{v.Server, v.Shop, v.Month, console.Stamp(v.ClosedAt), v.Lines, v.SHA256, v.FollowsPrevious}
+	})
 }
 
 // trustedKeys returns the keys that flags name or, if there are none, those of the installation.
@@ -234,14 +258,10 @@ func (call invocation) trustedKeys(flags []string) ([]proof.Trusted, error) {
 // maxBooks is the size of the largest file of a month, in bytes.
 const maxBooks = 1 << 30
 
-// verifyBooks verifies the files that the arguments name or, if there are none, the closed months as they are stored.
-func (call invocation) verifyBooks(trusted []proof.Trusted) ([]books.Verified, error) {
-	if len(call.args) == 0 {
-		service, shop := call.books()
-		return service.VerifyStored(call.Context(), shop.ID, trusted)
-	}
+// verifyBooks verifies files with the statements beside them.
+func verifyBooks(names []string, trusted []proof.Trusted) ([]verifiedMonth, error) {
 	var files []books.SignedFile
-	for _, name := range call.args {
+	for _, name := range names {
 		base, isCSV := strings.CutSuffix(name, ".csv")
 		if !isCSV {
 			return nil, fmt.Errorf("%s: name the file that ends in .csv; its statement, which ends in .txt, must be beside it", name)
@@ -259,7 +279,8 @@ func (call invocation) verifyBooks(trusted []proof.Trusted) ([]books.Verified, e
 		}
 		files = append(files, books.SignedFile{Name: name, CSV: content, Statement: statement})
 	}
-	return books.Verify(files, trusted)
+	verified, err := books.Verify(files, trusted)
+	return verifiedMonths(verified), err
 }
 
 func (s *shell) booksReconcile() *cobra.Command {
@@ -267,11 +288,12 @@ func (s *shell) booksReconcile() *cobra.Command {
 	c := list(s, "reconcile", "Compare the coins that the records say to be at the addresses of an EVM network with those that the network shows",
 		func(call invocation) ([]sweep.Reconciled, error) {
 			return sweep.Reconcile(call.Context(), call.core.Storage, call.cfg, call.shop.ID, chain.ID(network), call.core.Now)
-		}, "ASSET\tRECEIVED\tSWEPT\tFEES\tEXPECTED\tHELD\tUNASSIGNED", func(r sweep.Reconciled) []any {
-			return []any{r.Asset, r.Received, r.Swept, r.Fees, r.Expected, r.Held, r.Unassigned}
+		}, "ASSET\tRECEIVED\tSWEPT\tFEES\tEXPECTED\tHELD\tDIFFERENCE", func(r sweep.Reconciled) []any {
+			return []any{r.Asset, r.Received, r.Swept, r.Fees, r.Expected, r.Held, r.Difference}
 		})
 	c.Long = `Adds the confirmed payments of each asset, subtracts what sweeps moved and the fees that the addresses paid, and compares
-the rest with the balances of all addresses after the newest block. A difference is money that no record explains. For
+the rest with the balances of all addresses after the newest block. A difference is money that no record explains, a
+payment that is not final yet, or a row of a sweep whose state was not read since. For
 Bitcoin and Litecoin compare the column output of the lines with the list of your wallet.`
 	c.Example = "  chequer books reconcile --network base"
 	c.Flags().StringVar(&network, "network", "", "ethereum, base or another watched network")

@@ -53,7 +53,7 @@ is a line that the wallet or node shows, one of:
   lnd                             lndconnect://…, or type=lnd-rest;server=URL;macaroon=HEX;certthumbprint=HEX
   phoenixd                        type=phoenixd;server=URL;password=…
 
-It is asked for at a terminal without showing it, and otherwise read from standard input. It is kept sealed and never
+It is asked for at a terminal without showing it, and otherwise read from standard input. It is stored encrypted and never
 shown again. Before it is stored, the wallet or node must make and find a payment request of the least amount.
 
 A connection that may spend from your wallet is refused. With --allow-spending, one of Nostr Wallet Connect is accepted,

@@ -394,7 +394,7 @@ func (s *shell) saleAdd() *cobra.Command {
 	})
 	c.Long = `Uses your own account at an exchange. The key must be allowed to read balances and orders and to trade, and
 must not be allowed to withdraw: the exchange is asked, and a key that can withdraw is refused. The secret is read from
-standard input, kept sealed, and never shown again. Nothing is sold before chequer sale on.`
+standard input, stored encrypted, and never shown again. Nothing is sold before chequer sale on.`
 	c.Example = "  chequer sale add kraken --key ABC… < secret.txt"
 	flags.add(c)
 	c.Flags().StringVar(&key, "key", "", "public part of the exchange's key")

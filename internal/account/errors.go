@@ -27,8 +27,8 @@ var (
 	ErrLastMethod = errors.New("the last sign-in method cannot be removed: add another one first")
 	// ErrLastOwner means that a shop would have no owner.
 	ErrLastOwner = errors.New("the shop would have no owner: make another account an owner first")
-	// ErrOffer means that the prepared sign-in method has expired or belongs to another page.
-	ErrOffer = errors.New("the prepared sign-in method has expired: begin again")
+	// ErrOffer means that the prepared sign-in method is not valid on this page, or has expired.
+	ErrOffer = errors.New("the prepared sign-in method is not valid on this page or has expired: begin again")
 )
 
 // WaitError means that a sign-in was refused because of earlier failures.

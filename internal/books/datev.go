@@ -15,15 +15,15 @@ import (
 	"chequer/internal/report"
 )
 
-// DATEVOptions complete the books to a batch of bookings. Nothing has a default, except the fiscal year.
+// DATEVOptions are needed for a batch of bookings beside the books. Only the fiscal year has a default.
 type DATEVOptions struct {
 	Adviser       int // number of the tax adviser, from 1001
 	Client        int // number of the client, from 1
 	AccountLength int // digits of the accounts in the ledger, from 4 to 8
 	// FiscalYear is the first day of the fiscal year; zero is 1 January.
 	FiscalYear time.Time
-	// Coins is the account of the received coins, Clearing the one against which payments and refunds are booked, Exchange the one of the
-	// euro at the exchange, and Fees the one of the exchange's fees. The last two are needed only for months with conversions.
+	// Coins is the account of received coins, and Clearing that against which payments and refunds are booked. Exchange is the account of the
+	// euro at the exchange, and Fees that of its fees; both are needed only for months with conversions.
 	Coins, Clearing, Exchange, Fees string
 }
 
@@ -37,7 +37,7 @@ func (o *DATEVOptions) Account(name string) *string {
 
 var accountNumber = regexp.MustCompile(`^[1-9][0-9]*$`)
 
-// check returns an error that names an option that is missing or wrong.
+// check returns an error that names every option that is missing or wrong.
 func (o *DATEVOptions) check(needsConversions bool) error {
 	var errs []error
 	inRange := func(name string, n, lowest, highest int) {
@@ -56,7 +56,7 @@ func (o *DATEVOptions) check(needsConversions bool) error {
 		case number == "" && isNeeded:
 			errs = append(errs, fmt.Errorf("the account %s is missing", name))
 		case number != "" && (!isNumber || digits != o.AccountLength && digits != o.AccountLength+1):
-			errs = append(errs, fmt.Errorf("the account %s must have %d digits, or %d for a person", name, o.AccountLength, o.AccountLength+1))
+			errs = append(errs, fmt.Errorf("the account %s, %q, must be a number without leading zeros of %d digits, or %d for a person", name, number, o.AccountLength, o.AccountLength+1))
 		}
 	}
 	return errors.Join(errs...)
@@ -85,13 +85,13 @@ func datevColumns() []string {
 
 // The columns that a booking uses, from 0.
 const (
-	datevAmount = iota
-	datevSide
-	datevAccount = iota + 4
-	datevContra
-	datevDate  = 9
-	datevField = 10
-	datevText  = 13
+	datevAmount  = 0
+	datevSide    = 1
+	datevAccount = 6
+	datevContra  = 7
+	datevDate    = 9
+	datevField   = 10
+	datevText    = 13
 )
 
 // The greatest lengths of texts, in characters.
@@ -124,7 +124,10 @@ func (f File) datev(o DATEVOptions, now time.Time) ([]byte, error) {
 	for i, cell := range map[int]string{
 		0: quoted("EXTF"), 1: "700", 2: "21", 3: quoted("Buchungsstapel"), 4: "13", 5: strings.Replace(now.UTC().Format("20060102150405.000"), ".", "", 1),
 		10: strconv.Itoa(o.Adviser), 11: strconv.Itoa(o.Client), 12: year.Format(day), 13: strconv.Itoa(o.AccountLength), 14: first.Format(day), 15: last.Format(day),
-		16: quoted(shortened("Chequer "+string(f.Month), maxDATEVName)), 18: "1", 19: "0", 20: "0", 21: quoted("EUR"),
+		16: quoted(shortened("Chequer "+string(f.Month), maxDATEVName)), 21: quoted("EUR"),
+		18: "1", // Buchungstyp: Finanzbuchführung
+		19: "0", // Rechnungslegungszweck: independent
+		20: "0", // Festschreibung: not final
 	} {
 		head[i] = cell
 	}
@@ -180,20 +183,20 @@ var datevUnfit = regexp.MustCompile(`[^A-Za-z0-9$&%*+/_-]`)
 
 // summary returns the kind, the coins and the number of a line.
 func (l *Line) summary() string {
-	coins, sign := l.Amount, ""
+	coins, text := l.Amount, ""
 	if !coins.Valid {
 		coins = l.Sold
 	}
 	if coins.Valid {
-		sign = " " + coins.Decimal.String() + " " + l.Asset
+		text = " " + coins.Decimal.String() + " " + l.Asset
 	}
-	return fmt.Sprintf("%s%s, line %d", l.Kind, sign, l.Number)
+	return fmt.Sprintf("%s%s, line %d", l.Kind, text, l.Number)
 }
 
 // quoted returns a text in quotation marks.
 func quoted(text string) string { return `"` + strings.ReplaceAll(text, `"`, `""`) + `"` }
 
-// shortened returns at most some characters of a text.
+// shortened returns the first maximum characters of a text.
 func shortened(text string, maximum int) string {
 	if characters := []rune(text); len(characters) > maximum {
 		return string(characters[:maximum])

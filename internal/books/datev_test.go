@@ -93,13 +93,13 @@ func TestExport_names_what_bookings_need(t *testing.T) {
 	f := newFixture(t)
 	file := f.close(t, "2026-11")[0]
 	for want, change := range map[string]func(*books.DATEVOptions){
-		"adviser must be a number from 1001 to 9999999":                      func(o *books.DATEVOptions) { o.Adviser = 1000 },
-		"client must be a number from 1 to 99999":                            func(o *books.DATEVOptions) { o.Client = 0 },
-		"account length must be a number from 4 to 8":                        func(o *books.DATEVOptions) { o.AccountLength = 9 },
-		"the account coins is missing":                                       func(o *books.DATEVOptions) { o.Coins = "" },
-		"the account clearing must have 4 digits, or 5 for a person":         func(o *books.DATEVOptions) { o.Clearing = "12a4" },
-		"the fiscal year that begins on 2026-12-01 does not contain 2026-11": func(o *books.DATEVOptions) { o.FiscalYear = moment("2026-12-01T00:00:00Z") },
-		"the fiscal year that begins on 2025-07-01 does not contain 2026-11": func(o *books.DATEVOptions) { o.FiscalYear = moment("2025-07-01T00:00:00Z") },
+		"adviser must be a number from 1001 to 9999999": func(o *books.DATEVOptions) { o.Adviser = 1000 },
+		"client must be a number from 1 to 99999":       func(o *books.DATEVOptions) { o.Client = 0 },
+		"account length must be a number from 4 to 8":   func(o *books.DATEVOptions) { o.AccountLength = 9 },
+		"the account coins is missing":                  func(o *books.DATEVOptions) { o.Coins = "" },
+		`the account clearing, "12a4", must be a number without leading zeros of 4 digits, or 5 for a person`: func(o *books.DATEVOptions) { o.Clearing = "12a4" },
+		"the fiscal year that begins on 2026-12-01 does not contain 2026-11":                                  func(o *books.DATEVOptions) { o.FiscalYear = moment("2026-12-01T00:00:00Z") },
+		"the fiscal year that begins on 2025-07-01 does not contain 2026-11":                                  func(o *books.DATEVOptions) { o.FiscalYear = moment("2025-07-01T00:00:00Z") },
 	} {
 		o := datevOptions()
 		change(&o)

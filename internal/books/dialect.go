@@ -50,7 +50,7 @@ func (f File) Export(to Dialect, options DATEVOptions, now time.Time) ([]Exporte
 		}
 		return []Exported{{"EXTF_Buchungsstapel_" + strings.TrimPrefix(name, "books-") + ".csv", content}}, nil
 	}
-	return nil, fmt.Errorf("%q is not a dialect", to)
+	return nil, fmt.Errorf("%q is not a dialect: choose csv, excel-de or datev", to)
 }
 
 // excel returns the file in the dialect ExcelDE.

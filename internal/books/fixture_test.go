@@ -3,6 +3,7 @@ package books_test
 import (
 	"context"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +26,8 @@ type memory struct {
 	closings []books.Closing
 	records  []books.Record
 	keys     []proof.Key
+	// unreadable is the ID of an invoice that cannot be read.
+	unreadable string
 }
 
 func newMemory() *memory {
@@ -49,6 +52,9 @@ func (m *memory) ChangedInvoices(_ context.Context, _, after string, limit int) 
 }
 
 func (m *memory) Invoice(_ context.Context, id string) (*invoice.Invoice, error) {
+	if id == m.unreadable {
+		return nil, &invoice.UnreadableError{}
+	}
 	return m.invoices[id], nil
 }
 
@@ -121,7 +127,7 @@ func (f *fixture) trusted(t *testing.T) (list []proof.Trusted) {
 	return list
 }
 
-// close closes the months up to one and returns their files.
+// close closes a month and the months before it, and returns their files.
 func (f *fixture) close(t *testing.T, month books.Month) []books.File {
 	t.Helper()
 	files, err := f.Close(t.Context(), f.shop, month, false)
@@ -165,6 +171,10 @@ func pay(inv *invoice.Invoice, code string, percent int64, rate string, at time.
 	}
 	inv.Transfers = append(inv.Transfers, t)
 	return &inv.Transfers[n]
+}
+
+func percentOf(a money.Amount, percent int64) *big.Rat {
+	return new(big.Rat).Mul(a.Rat(), big.NewRat(percent, 100))
 }
 
 func mustRate(text string, coin money.Currency) money.Rate {

@@ -45,7 +45,8 @@ type Line struct {
 	Kind   Kind
 	// Date is the day of ReceivedAt in the time zone of the books.
 	Date string
-	// ReceivedAt is when a payment was first seen, a refund was paid, an order was sent to the exchange, or a row of a sweep was moved.
+	// ReceivedAt is when a payment was first seen, a refund was paid, an order was sent to the exchange, or the server recorded that a row of
+	// a sweep was moved.
 	ReceivedAt, BlockTime, ConfirmedAt time.Time
 	OrderID, Invoice, Product          string
 	Network, Asset                     string
@@ -54,7 +55,7 @@ type Line struct {
 	// Price is the part of the price of the invoice that a payment pays.
 	Price         decimal.NullDecimal
 	PriceCurrency string
-	// EURValue is the value of Amount at Rate, in euro per coin.
+	// EURValue is the value of Amount in euro. Rate is in euro per coin.
 	EURValue   decimal.NullDecimal
 	Rate       decimal.NullDecimal
 	RateSource string
@@ -64,7 +65,7 @@ type Line struct {
 	// FeeAmount is the fee of a network for a row of a sweep, in FeeAsset.
 	FeeAmount decimal.NullDecimal
 	FeeAsset  string
-	// Sold coins brought Euro, before Fee.
+	// Sold is the amount of coins sold at an exchange, Euro the price for which they were sold, before ConversionFee.
 	Sold, Euro, ConversionFee decimal.NullDecimal
 	RefundOf, Sweep           string // identifiers of an invoice, and of a sweep
 	Corrects                  string // month/number of the corrected line
@@ -168,8 +169,8 @@ func csvRecord(cells []string, comma rune) string {
 	return b.String()
 }
 
-// errLine means that a stored line was not written by this program.
-var errLine = errors.New("not a line of the books")
+// errLine means that a stored line cannot be parsed.
+var errLine = errors.New("not a line of the books that this release can read")
 
 // parseRecord parses a line in the canonical form. head is the header of its file, which may be of an older release with fewer columns.
 func parseRecord(head, record string) (Line, error) {
@@ -208,76 +209,6 @@ func (c column) set(l *Line, cell string) (err error) {
 		n.Valid = err == nil
 	}
 	return err
-}
-
-// Movement is one line of the books as it is known now, before it has a number. Its ID is the same whenever it is read.
-type Movement struct {
-	ID string
-	Line
-}
-
-// Closed is a line of a closed month.
-type Closed struct {
-	Month    Month
-	Movement string // ID of the movement
-	Line     Line
-}
-
-// compare returns the lines that the next month needs for the movements of one owner: those that are in no closed month and were received
-// before a time, and a correction for each closed movement whose amounts are different now. It also returns the number of movements
-// that were received later.
-func compare(movements []Movement, closed []Closed, end time.Time) (added []Movement, later int) {
-	byID := map[string][]Closed{}
-	for _, c := range closed {
-		byID[c.Movement] = append(byID[c.Movement], c)
-	}
-	for _, m := range movements {
-		lines := byID[m.ID]
-		delete(byID, m.ID)
-		switch {
-		case len(lines) > 0:
-			added = appendCorrection(added, m, lines)
-		case m.ReceivedAt.Before(end):
-			added = append(added, m)
-		default:
-			later++
-		}
-	}
-	for _, c := range closed {
-		if lines := byID[c.Movement]; lines != nil {
-			delete(byID, c.Movement)
-			gone := Movement{c.Movement, lines[0].Line}
-			for _, column := range columns {
-				if column.isSum {
-					*column.number(&gone.Line) = decimal.NullDecimal{}
-				}
-			}
-			added = appendCorrection(added, gone, lines)
-		}
-	}
-	return added, later
-}
-
-// appendCorrection appends the correction of the closed lines of a movement, if its amounts are different now.
-func appendCorrection(added []Movement, m Movement, lines []Closed) []Movement {
-	differs := false
-	correction := m
-	correction.Kind, correction.Corrects = Correction, fmt.Sprintf("%s/%d", lines[0].Month, lines[0].Line.Number)
-	for _, column := range columns {
-		if !column.isSum {
-			continue
-		}
-		difference := column.number(&m.Line).Decimal
-		for i := range lines {
-			difference = difference.Sub(column.number(&lines[i].Line).Decimal)
-		}
-		*column.number(&correction.Line) = decimal.NullDecimal{Decimal: difference, Valid: !difference.IsZero()}
-		differs = differs || !difference.IsZero()
-	}
-	if !differs {
-		return added
-	}
-	return append(added, correction)
 }
 
 // dateOf returns the day of a time in a zone.

@@ -10,12 +10,15 @@ import (
 // Month is a calendar month, in the form 2026-11.
 type Month string
 
+// firstYear is the year of the first block of Bitcoin.
+const firstYear = 2009
+
 // monthLayout is the form of a Month.
 const monthLayout = "2006-01"
 
 // ParseMonth parses a month in the form 2026-11.
 func ParseMonth(text string) (Month, error) {
-	if _, err := time.Parse(monthLayout, text); err != nil {
+	if at, err := time.Parse(monthLayout, text); err != nil || at.Year() < firstYear {
 		return "", fmt.Errorf("%q is not a month such as 2026-11", text)
 	}
 	return Month(text), nil

@@ -17,32 +17,42 @@ import (
 // Exceptions of a line beside those of its invoice.
 const (
 	exceptionNoRate   = "no_rate"  // EURValue is not known
+	exceptionDust     = "dust"     // below the dust limit, or gas that the merchant sent for a sweep; it has no EURValue
 	exceptionUnproved = "unproved" // the network does not show the refund as confirmed
 )
 
-// movementsOf returns the movements of an invoice, and descriptions of those that can still change: unconfirmed payments and refunds, and
-// orders whose outcome is not known, with the time at which each began.
+// Movement is a line of the books as it is known now, without a number. Its ID does not change.
+type Movement struct {
+	ID string
+	Line
+}
+
+// movementsOf returns the movements of an invoice, and what can still change: payments and refunds that are not final, and orders whose
+// outcome is not known.
 func movementsOf(inv *invoice.Invoice, zone *time.Location) (movements []Movement, open []Open) {
-	b := builder{inv: inv, zone: zone, parts: inv.PriceParts()}
+	b := builder{inv: inv, zone: zone, parts: inv.PriceParts(), paid: money.Zero(inv.Terms.Price.Currency()), reversible: map[string]money.Amount{}}
 	b.addPayments()
 	b.addRefunds()
 	b.addConversions()
 	return b.movements, b.open
 }
 
-// Open is something that has to be known before a month is closed.
+// Open is a payment, refund, order or row of a sweep whose outcome is not known.
 type Open struct {
-	Since time.Time
-	What  string // such as "payment of invoice inv_1"
+	Since time.Time // when it was first seen or sent
+	What  string    // such as "payment of invoice inv_1"
 }
 
 // builder collects the movements of an invoice.
 type builder struct {
-	inv       *invoice.Invoice
-	zone      *time.Location
-	parts     map[string]money.Amount
-	movements []Movement
-	open      []Open
+	inv   *invoice.Invoice
+	zone  *time.Location
+	parts map[string]money.Amount
+	// paid is the sum of the price parts that payments pay and no refund reverses, and reversible those of each asset.
+	paid       money.Amount
+	reversible map[string]money.Amount
+	movements  []Movement
+	open       []Open
 }
 
 // line returns a line with the cells that all movements of the invoice have.
@@ -61,11 +71,12 @@ func (b *builder) addPayments() {
 	for i, e := range b.inv.State.Exceptions {
 		exceptions[i] = string(e)
 	}
-	paid := money.Zero(b.inv.Terms.Price.Currency()) // of the price, by the payments before
-	folded := map[string]int{}                       // index of the movement of small transfers, by its ID
+	folded := map[string]int{} // by the ID of a movement of small transfers, its index in b.movements
 	for _, p := range b.inv.Payments() {
 		switch {
 		case p.Presence != invoice.Present || p.State == invoice.PaymentReplaced:
+			continue
+		case !p.Final() && p.State == invoice.PaymentDust:
 			continue
 		case !p.Final():
 			b.open = append(b.open, Open{p.FirstSeen, "payment of invoice " + b.inv.ID})
@@ -79,8 +90,12 @@ func (b *builder) addPayments() {
 		}
 		if counts {
 			l.Price, l.PriceCurrency = number(part), part.Currency().Code
-			b.splitVAT(&l, paid, paid.Add(part))
-			paid = paid.Add(part)
+			b.splitVAT(&l, b.paid, b.paid.Add(part))
+			b.paid = b.paid.Add(part)
+			if before, exists := b.reversible[p.Asset]; exists {
+				part = part.Add(before)
+			}
+			b.reversible[p.Asset] = part
 		}
 		l.Network, l.Asset, l.Amount, l.Tx = string(p.Network), p.Asset, number(p.Amount), p.Tx
 		l.ConfirmedAt, l.Exceptions = p.ConfirmedAt, strings.Join(exceptions, " ")
@@ -93,7 +108,11 @@ func (b *builder) addPayments() {
 		if d, found := b.inv.DestinationOf(p.Transfer); found {
 			l.Address = d.Address
 		}
-		b.value(&l, p.Amount, b.rateOf(p.Transfer))
+		if p.State == invoice.PaymentDust {
+			l.Exceptions = exceptionDust
+		} else {
+			b.setValue(&l, p.Amount, b.rateOf(p.Transfer))
+		}
 		if p.Folded == 0 {
 			b.add(id, l)
 			continue
@@ -108,14 +127,15 @@ func (b *builder) addPayments() {
 		}
 		sum := &b.movements[i].Line
 		for _, column := range columns {
-			if one := column.number; column.isSum && one(&l).Valid {
-				*one(sum) = decimal.NewNullDecimal(one(sum).Decimal.Add(one(&l).Decimal))
+			if cell := column.number; column.isSum && cell(&l).Valid {
+				*cell(sum) = decimal.NewNullDecimal(cell(sum).Decimal.Add(cell(&l).Decimal))
 			}
 		}
 	}
 }
 
-// splitVAT sets the VAT of the part of a price between two amounts, so that the parts of all payments add up to those of the price.
+// splitVAT sets the net amount and the VAT of the part of the price from one amount to another. It subtracts cumulative sums, so that
+// rounding does not change the total.
 func (b *builder) splitVAT(l *Line, from, to money.Amount) {
 	rate := b.inv.Terms.VAT
 	if !rate.Stated() {
@@ -132,7 +152,8 @@ func difference(a, b money.Amount) decimal.NullDecimal {
 	return decimal.NewNullDecimal(number(a).Decimal.Sub(number(b).Decimal))
 }
 
-// rateOf returns the market rate at the first sight of a transfer. Transfers that were recorded without one have that of the first quote.
+// rateOf returns the market rate at the first sight of a transfer. A transfer that was recorded without one has the rate of the first quote
+// that offers its asset.
 func (b *builder) rateOf(t invoice.Transfer) invoice.MarketRate {
 	if !t.Rate.IsZero() {
 		return t.Rate
@@ -145,8 +166,8 @@ func (b *builder) rateOf(t invoice.Transfer) invoice.MarketRate {
 	return invoice.MarketRate{}
 }
 
-// value sets the value in euro of an amount, rounded to cents, with the rate.
-func (b *builder) value(l *Line, amount money.Amount, rate invoice.MarketRate) {
+// setValue sets EURValue, rounded to cents, and the rate.
+func (b *builder) setValue(l *Line, amount money.Amount, rate invoice.MarketRate) {
 	if rate.IsZero() {
 		l.Exceptions = strings.TrimSpace(l.Exceptions + " " + exceptionNoRate)
 		return
@@ -177,14 +198,31 @@ func (b *builder) addRefunds() {
 		case r.Trouble == "":
 			l.Exceptions = exceptionUnproved
 		}
-		b.value(&l, r.Amount, b.refundRate(r))
+		b.setValue(&l, r.Amount, b.refundRate(r))
 		l.Amount, l.EURValue = negated(number(r.Amount)), negated(l.EURValue)
-		if !r.Rate.IsZero() {
-			l.Price, l.PriceCurrency = negated(number(r.Value)), r.Value.Currency().Code
-			b.splitVAT(&l, r.Value, money.Zero(r.Value.Currency()))
-		}
+		b.reversePrice(&l, r)
 		b.add("refund:"+r.ID, l)
 	}
+}
+
+// reversePrice sets the part of the price that a refund reverses: at most what the payments in its asset paid. A surplus, and money that did
+// not count, belong to no price.
+func (b *builder) reversePrice(l *Line, r invoice.Refund) {
+	open, exists := b.reversible[r.Asset]
+	if !exists || r.Kind == invoice.RefundSurplus || r.Rate.IsZero() {
+		return
+	}
+	part := r.Value
+	if part.Cmp(open) > 0 {
+		part = open
+	}
+	if part.IsZero() {
+		return
+	}
+	rest := b.paid.Sub(part)
+	l.Price, l.PriceCurrency = negated(number(part)), part.Currency().Code
+	b.splitVAT(l, b.paid, rest)
+	b.paid, b.reversible[r.Asset] = rest, open.Sub(part)
 }
 
 // refundRate returns the rate in euro of a refund: the one at which its amount was determined or, if that is in another currency or was not

@@ -26,6 +26,8 @@ var (
 	ErrOpen = errors.New("is not final")
 	// ErrNotClosed means that the month is not closed.
 	ErrNotClosed = errors.New("is not closed")
+	// ErrChain means that a statement does not follow the given statement of the month before.
+	ErrChain = errors.New("does not follow the given statement of the month before")
 	// ErrChanged means that a closed month differs from its signed statement.
 	ErrChanged = errors.New("differs from its signed statement")
 )
@@ -44,7 +46,11 @@ type Closing struct {
 	Lines      int
 	Header     string // of the file
 	Statement  string // signed, see proof.Closing
+	After      Month  // the month closed before; empty if there was none
 }
+
+// isFirst reports whether no month was closed before.
+func (c Closing) isFirst() bool { return strings.Contains(c.Statement, "\n"+proof.NoPrevious+"\n") }
 
 // Record is a line of a closed month as it is stored.
 type Record struct {
@@ -57,7 +63,8 @@ type Record struct {
 
 // Storage stores closings.
 type Storage interface {
-	// ChangedInvoices returns live invoices of a merchant that have changed since a closing examined them, after an ID, by ID.
+	// ChangedInvoices returns the live invoices of a merchant that have a transfer and have changed since a closing examined them, sorted by
+	// ID, beginning after the given one.
 	ChangedInvoices(ctx context.Context, merchantID, after string, limit int) ([]Changed, error)
 	// Invoice returns an invoice.
 	Invoice(ctx context.Context, id string) (*invoice.Invoice, error)
@@ -70,7 +77,7 @@ type Storage interface {
 	// MonthRecords returns the rows of the file of a closed month, in order.
 	MonthRecords(ctx context.Context, merchantID string, month Month) ([]string, error)
 	// SaveClosing stores a closing with its lines, and which invoices it has examined. The error is ErrClosed if the month is closed
-	// already.
+	// already, or if After is not the newest closed month.
 	SaveClosing(ctx context.Context, c Closing, lines []Record, examined []Changed) error
 }
 
@@ -99,7 +106,7 @@ func NewService(storage Storage, signer Signer, now func() time.Time) *Service {
 	return &Service{storage, signer, now}
 }
 
-// File is the file of a month.
+// File is the file of a month, with the lines that it contains.
 type File struct {
 	Month     Month
 	Lines     []Line
@@ -113,17 +120,19 @@ type owned struct {
 	owner string
 }
 
-// collection has the movements beyond the closed months.
+// collection has the movements that are in no closed month.
 type collection struct {
 	closings []Closing
 	first    Month // the first month that is not closed
+	// removed is the end of the closed months that were removed with the books; zero if none were. Movements before it are not added again.
+	removed  time.Time
 	added    []owned
 	months   map[Month][]owned // added by month, in order
-	examined []Changed         // invoices of which nothing is left for later months
+	examined []Changed         // invoices without movements for later months
 	open     []Open
 }
 
-// The number of invoices read at once, and of sweeps.
+// The number of invoices that are read at once, and of the newest sweeps, whose rows are compared. Older ones have their final states.
 const (
 	pageSize  = 500
 	maxSweeps = 10_000
@@ -138,6 +147,9 @@ func (s *Service) collect(ctx context.Context, shop Shop, last Month) (*collecti
 	}
 	if n := len(c.closings); n > 0 {
 		c.first = c.closings[n-1].Month.Next()
+		if !c.closings[0].isFirst() {
+			c.removed = c.closings[0].Month.period().Start(shop.Zone)
+		}
 	}
 	end := last.End(shop.Zone)
 	for after := ""; ; {
@@ -147,6 +159,10 @@ func (s *Service) collect(ctx context.Context, shop Shop, last Month) (*collecti
 		}
 		for _, changed := range page {
 			inv, err := s.storage.Invoice(ctx, changed.InvoiceID)
+			if _, broken := errors.AsType[*invoice.UnreadableError](err); broken {
+				c.open = append(c.open, Open{What: "invoice " + changed.InvoiceID + ", which cannot be read"})
+				continue
+			}
 			if err != nil {
 				return nil, fmt.Errorf("invoice %s: %w", changed.InvoiceID, err)
 			}
@@ -181,7 +197,8 @@ func (s *Service) collect(ctx context.Context, shop Shop, last Month) (*collecti
 	return c, nil
 }
 
-// add adds what the closed months lack of the movements of an owner, and returns the number of its later movements.
+// add adds the movements and corrections of an invoice or a sweep that are in no closed month. It returns the number of movements from end
+// on.
 func (s *Service) add(ctx context.Context, c *collection, shop Shop, owner string, movements []Movement, end time.Time) (later int, err error) {
 	var closed []Closed
 	if len(c.closings) > 0 {
@@ -199,7 +216,9 @@ func (s *Service) add(ctx context.Context, c *collection, shop Shop, owner strin
 	}
 	added, later := compare(movements, closed, end)
 	for _, m := range added {
-		c.added = append(c.added, owned{m, owner})
+		if !m.ReceivedAt.Before(c.removed) {
+			c.added = append(c.added, owned{m, owner})
+		}
 	}
 	return later, nil
 }
@@ -244,8 +263,9 @@ func (c *collection) lines(month Month) (list []Line, records []Record) {
 	return list, records
 }
 
-// Close closes all months up to one that are not closed, and returns their files. With leaveOpen, movements whose outcome is not known yet
-// are left for the month that is closed when it is. The errors are ErrClosed, ErrNotOver, ErrOpen, and those of the storage.
+// Close closes last and all earlier months that are not closed, and returns their files. If leaveOpen is true, a movement whose outcome is
+// not known goes into the first month that is closed after the outcome is known. The errors are ErrClosed, ErrNotOver, ErrOpen, and those of
+// the signer and the storage.
 func (s *Service) Close(ctx context.Context, shop Shop, last Month, leaveOpen bool) ([]File, error) {
 	now := s.now()
 	if now.Before(last.End(shop.Zone)) {
@@ -261,9 +281,9 @@ func (s *Service) Close(ctx context.Context, shop Shop, last Month, leaveOpen bo
 	if len(c.open) > 0 && !leaveOpen {
 		return nil, openError(c.open, last)
 	}
-	previous := ""
+	previous, before := "", Month("")
 	if n := len(c.closings); n > 0 {
-		previous = hash(c.closings[n-1].Statement)
+		previous, before = hash(c.closings[n-1].Statement), c.closings[n-1].Month
 	}
 	var files []File
 	for month := c.first; month <= last; month = month.Next() {
@@ -274,19 +294,27 @@ func (s *Service) Close(ctx context.Context, shop Shop, last Month, leaveOpen bo
 			Lines: len(lines), SHA256: hash(file.CSV), Previous: previous,
 		})
 		if err != nil {
-			return files, fmt.Errorf("close %s: %w", month, err)
+			return files, closeError(month, files, err)
 		}
 		var examined []Changed
 		if month == last {
 			examined = c.examined
 		}
-		closing := Closing{MerchantID: shop.ID, Month: month, ClosedAt: now, Lines: len(lines), Header: header(), Statement: file.Statement}
+		closing := Closing{MerchantID: shop.ID, Month: month, ClosedAt: now, Lines: len(lines), Header: header(), Statement: file.Statement, After: before}
 		if err := s.storage.SaveClosing(ctx, closing, records, examined); err != nil {
-			return files, fmt.Errorf("close %s: %w", month, err)
+			return files, closeError(month, files, err)
 		}
-		files, previous = append(files, file), hash(file.Statement)
+		files, previous, before = append(files, file), hash(file.Statement), month
 	}
 	return files, nil
+}
+
+// closeError returns the error of closing a month, with the months that were closed before it.
+func closeError(month Month, closed []File, err error) error {
+	if len(closed) == 0 {
+		return fmt.Errorf("close %s: %w", month, err)
+	}
+	return fmt.Errorf("%s to %s are closed, but %s is not: %w", closed[0].Month, closed[len(closed)-1].Month, month, err)
 }
 
 // maxNamed is the number of open movements that an error names.
@@ -304,8 +332,7 @@ func openError(open []Open, month Month) error {
 	return fmt.Errorf("%s %w: %s", month, ErrOpen, strings.Join(names, ", "))
 }
 
-// Month returns the file of a month. If the month is not closed, it has the lines that it would have if it was closed now, and no
-// statement.
+// Month returns the file of a month. If the month is not closed, the file has the lines that closing it now would write, and no statement.
 func (s *Service) Month(ctx context.Context, shop Shop, month Month) (File, error) {
 	closings, err := s.storage.Closings(ctx, shop.ID)
 	if err != nil {
@@ -316,7 +343,7 @@ func (s *Service) Month(ctx context.Context, shop Shop, month Month) (File, erro
 		return s.closed(ctx, closings[i])
 	}
 	if n := len(closings); n > 0 && month < closings[n-1].Month {
-		return File{}, fmt.Errorf("%s %w: the books begin later, or were removed", month, ErrNotClosed)
+		return File{}, fmt.Errorf("%s %w, and a later month is: the books begin later, or its lines were removed", month, ErrNotClosed)
 	}
 	c, err := s.collect(ctx, shop, month)
 	if err != nil {
@@ -349,7 +376,7 @@ func (s *Service) Closings(ctx context.Context, shopID string) ([]Closing, error
 	return s.storage.Closings(ctx, shopID)
 }
 
-// fileOf returns the canonical file with some rows.
+// fileOf returns the canonical file: the header and the rows.
 func fileOf(header string, records []Record) string {
 	var b strings.Builder
 	b.WriteString(header)

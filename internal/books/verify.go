@@ -21,12 +21,12 @@ type SignedFile struct {
 // Verified is a month whose file agrees with its signed statement.
 type Verified struct {
 	proof.Closing
-	// FollowsPrevious is true if the month before is verified too, and the statement names its statement.
+	// FollowsPrevious is true if the month before is among the files, and this statement names its hash.
 	FollowsPrevious bool
 }
 
-// Verify checks files of closed months against their signed statements, and that each statement names the one before, if that is given. The
-// errors are those of proof.VerifyClosing, and ErrChanged.
+// Verify checks files of closed months against their signed statements, and each statement against that of the month before if it is among
+// the files. The errors are those of proof.VerifyClosing, ErrChanged and ErrChain.
 func Verify(files []SignedFile, trusted []proof.Trusted) ([]Verified, error) {
 	type signed struct {
 		Verified
@@ -54,7 +54,7 @@ func Verify(files []SignedFile, trusted []proof.Trusted) ([]Verified, error) {
 	for i := range list {
 		if i > 0 && list[i-1].Shop == list[i].Shop && Month(list[i-1].Month).Next() == Month(list[i].Month) {
 			if list[i].Previous != list[i-1].hash {
-				return nil, fmt.Errorf("%s %w: its statement names another one of %s", list[i].Month, ErrChanged, list[i-1].Month)
+				return nil, fmt.Errorf("the statement of %s %w: it names the SHA-256 %s, not %s", list[i].Month, ErrChain, list[i].Previous, list[i-1].hash)
 			}
 			list[i].FollowsPrevious = true
 		}

@@ -144,6 +144,9 @@ func (r Refund) Takes() bool { return r.Paid() || r.Pending() }
 // Paid reports whether the refund was sent.
 func (r Refund) Paid() bool { return r.State == RefundSent || r.State == RefundConfirmed }
 
+// endTrouble removes the trouble, and what the merchant looked at, because another transaction pays the refund or none does.
+func (r *Refund) endTrouble() { r.Trouble, r.CheckedTrouble, r.Checked = "", "", Mark{} }
+
 // InTrouble reports whether the refund has a trouble that the merchant has not looked at.
 func (r Refund) InTrouble() bool { return r.Trouble != "" && r.Trouble != r.CheckedTrouble }
 

@@ -361,7 +361,8 @@ func (r *Refund) losePayment() {
 		r.State, r.Trouble = RefundSent, RefundReplaced
 		return
 	}
-	r.State, r.Tx, r.Sent, r.Trouble = RefundReady, "", Mark{}, ""
+	r.State, r.Tx, r.Sent = RefundReady, "", Mark{}
+	r.endTrouble()
 	if wasInBlock {
 		r.Trouble = RefundReplaced
 	}
@@ -442,7 +443,8 @@ func (inv *Invoice) adoptPayment(r *Refund, o refundObservation, t chain.Transfe
 	if !t.Amount.Equal(r.Amount) {
 		r.setAmount(t.Amount)
 	}
-	r.State, r.Tx, r.Trouble = RefundSent, o.txID(*r, t.Tx), ""
+	r.State, r.Tx = RefundSent, o.txID(*r, t.Tx)
+	r.endTrouble()
 	r.watch(now)
 }
 

@@ -182,6 +182,26 @@ func TestCheckRefund_ends_the_exception(t *testing.T) {
 	})
 }
 
+// A trouble of the same kind with another transaction raises the exception again.
+func TestCheckRefund_does_not_cover_another_transaction(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		inv := s.latePaid("0.0005")
+		r := s.ready(inv, "0.0005", shopperBTC)
+		for _, amount := range []string{"0.00003", "0.00004"} {
+			wrong := s.payRefund(inv, r, amount)
+			_, err := s.service.SendRefund(t.Context(), inv.ID, r.ID, wrong, "Tove", 0)
+			s.must(err)
+			s.step()
+			s.wantRefund(inv, r.ID, invoice.RefundSent, wrong, invoice.RefundWrongAmount)
+			if !s.reload(inv).State.Has(invoice.RefundInTrouble) {
+				t.Errorf("%s raises no exception", amount)
+			}
+			_, err = s.service.CheckRefund(t.Context(), inv.ID, r.ID, "Tove", 0)
+			s.must(err)
+		}
+	})
+}
+
 // Two shoppers may have the same address, for example at an exchange.
 func TestRefunds_of_two_invoices_to_one_address_need_two_transfers(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {

@@ -290,7 +290,8 @@ func (s *Service) SendRefund(ctx context.Context, id, ref, tx, by string, seen i
 		case r.State == RefundSent && r.Tx == id:
 			return nil
 		}
-		r.State, r.Tx, r.Sent, r.Payment, r.Trouble = RefundSent, id, Mark{by, now}, nil, ""
+		r.State, r.Tx, r.Sent, r.Payment = RefundSent, id, Mark{by, now}, nil
+		r.endTrouble()
 		return nil
 	})
 }

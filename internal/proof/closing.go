@@ -23,8 +23,11 @@ type Closing struct {
 	Previous string // SHA-256 of the signed statement of the month closed before; empty for the first
 }
 
-// none is written in place of Previous in the statement of the first month.
-const none = "none"
+// none is written in place of Previous in the statement of the first month. NoPrevious is the line.
+const (
+	none       = "none"
+	NoPrevious = "previous: " + none
+)
 
 // body returns the signed part of the text.
 func (c Closing) body(key PublicKey) string {

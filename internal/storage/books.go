@@ -48,11 +48,11 @@ func (s *Storage) RemoveBooks(ctx context.Context, merchantID string, now time.T
 		switch {
 		case years == 0 && run.cut == 0:
 			return true, nil
-		case run.cut != 0 && (years == 0 || cut < run.cut): // the merchant keeps what the run would remove
-			return s.finishBookRun(ctx, q, run, now)
+		case run.cut != 0 && (years == 0 || cut < run.cut): // the merchant keeps the invoices and closed months that the run would remove
+			return s.finishBookRun(ctx, q, run, now, true)
 		case now.UnixMilli() < run.nextAt:
 			return true, nil
-		case run.cut == 0: // a run keeps its cut when the year, the period or the zone changes so that more could be removed
+		case run.cut == 0: // a run keeps its cut, even if the settings or the year change so that more could be removed
 			run.cut = cut
 		}
 		ids, err := nextInvoices(ctx, q, merchantID, &run.passed, utc(run.cut))
@@ -62,7 +62,7 @@ func (s *Storage) RemoveBooks(ctx context.Context, merchantID string, now time.T
 		if len(ids) > 0 {
 			return false, s.removeInvoices(ctx, q, run, ids, now)
 		}
-		return s.finishBookRun(ctx, q, run, now)
+		return s.finishBookRun(ctx, q, run, now, false)
 	})
 	if err != nil {
 		return false, fmt.Errorf("remove books of %s: %w", merchantID, err)
@@ -70,8 +70,8 @@ func (s *Storage) RemoveBooks(ctx context.Context, merchantID string, now time.T
 	return done, nil
 }
 
-// removeInvoices removes the removable invoices among ids, and writes the run. It updates the tallies, then the zone of the
-// sums and then the received sums last, in the same order as the transactions that change invoices.
+// removeInvoices removes the removable invoices among ids, and writes the run. Afterwards it updates the tallies, the zone of the day sums
+// and the received sums, in the order of the transactions that change invoices.
 func (s *Storage) removeInvoices(ctx context.Context, q querier, run *bookRun, ids []string, now time.Time) error {
 	var removed []invoiceRow
 	var received []receivedChange
@@ -112,8 +112,8 @@ func (s *Storage) removeInvoices(ctx context.Context, q querier, run *bookRun, i
 	return run.save(ctx, q)
 }
 
-// removableInvoice locks and returns an invoice, with its record. The invoice is nil if it stays, for example because it cannot be
-// read.
+// removableInvoice locks an invoice and returns it with its record. The invoice is nil if it must not be removed, for example because it
+// cannot be read.
 func (s *Storage) removableInvoice(ctx context.Context, q querier, id string, cut, now time.Time) (record, *invoice.Invoice, error) {
 	r, err := s.lockInvoice(ctx, q, id)
 	if err != nil {
@@ -228,7 +228,8 @@ func (s *Storage) cutDaySums(ctx context.Context, q querier, run *bookRun, now t
 // sumsBatch is the number of days whose sums one transaction of a run deletes.
 const sumsBatch = 31
 
-// removeDaySums deletes the sums of some days before the cut. It reports whether there may be more.
+// removeDaySums deletes the sums of at most sumsBatch days before the cut in each mode and zone. It reports whether it deleted any, so that
+// there may be more.
 func (s *Storage) removeDaySums(ctx context.Context, q querier, merchantID string) (more bool, err error) {
 	z, err := s.lockSumZone(ctx, q, merchantID)
 	if err != nil || z.removedBefore == 0 {
@@ -283,8 +284,9 @@ func (r *bookRun) save(ctx context.Context, q querier) error {
 	return nil
 }
 
-// finishBookRun deletes the sums of some days before the cut and, if there are no more, ends the run, which it reports.
-func (s *Storage) finishBookRun(ctx context.Context, q querier, run *bookRun, now time.Time) (done bool, err error) {
+// finishBookRun deletes the sums of some days before the cut. If there are no more, it deletes the closed months before the cut, unless
+// keepClosings is set, and ends the run. It reports whether the run has ended.
+func (s *Storage) finishBookRun(ctx context.Context, q querier, run *bookRun, now time.Time, keepClosings bool) (done bool, err error) {
 	more, err := s.removeDaySums(ctx, q, run.merchantID)
 	if err != nil {
 		return false, err
@@ -292,8 +294,10 @@ func (s *Storage) finishBookRun(ctx context.Context, q querier, run *bookRun, no
 	if more {
 		return false, run.save(ctx, q)
 	}
-	if err := s.removeClosings(ctx, q, run); err != nil {
-		return false, err
+	if !keepClosings {
+		if err := s.removeClosings(ctx, q, run); err != nil {
+			return false, err
+		}
 	}
 	return true, s.endBookRun(ctx, q, run, now)
 }
@@ -340,8 +344,7 @@ func (s *Storage) RemovedBefore(ctx context.Context, merchantID string) (before,
 	return utc(z.removedBefore), utc(z.removedAt), nil
 }
 
-// shopsOfRuns returns, sorted, the merchants whose choices selects accepts, and those with an unfinished run, which the statement
-// unfinished selects.
+// shopsOfRuns returns the sorted IDs of the merchants whose choices selects accepts, and of those that the statement unfinished returns.
 func (s *Storage) shopsOfRuns(ctx context.Context, unfinished string, selects func(merchant.Choices) bool) ([]string, error) {
 	all, err := s.Merchants(ctx)
 	if err != nil {

@@ -54,6 +54,17 @@ func (s *Storage) MonthRecords(ctx context.Context, merchantID string, month boo
 // SaveClosing implements books.Storage.
 func (s *Storage) SaveClosing(ctx context.Context, c books.Closing, lines []books.Record, examined []books.Changed) error {
 	err := s.write(ctx, func(ctx context.Context, q querier) error {
+		// Processes that close months of one merchant take turns.
+		if _, err := readOneRow(ctx, q, "SELECT id FROM merchants WHERE id = $1"+s.engine.ForUpdate, c.MerchantID); err != nil {
+			return err
+		}
+		newest, err := readOneRow(ctx, q, "SELECT COALESCE(MAX(month), '') FROM closings WHERE merchant_id = $1", c.MerchantID)
+		if err != nil {
+			return err
+		}
+		if newest != string(c.After) {
+			return books.ErrClosed
+		}
 		inserted, err := exec(ctx, q, `
 			INSERT INTO closings (merchant_id, month, closed_at, lines, header, statement) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
 			c.MerchantID, string(c.Month), c.ClosedAt.UnixMilli(), c.Lines, c.Header, c.Statement)
@@ -88,7 +99,7 @@ func (s *Storage) SaveClosing(ctx context.Context, c books.Closing, lines []book
 	return nil
 }
 
-// removeClosings removes the closed months that ended before the cut of a run.
+// removeClosings deletes the closed months that ended before the cut of a run.
 func (s *Storage) removeClosings(ctx context.Context, q querier, run *bookRun) error {
 	if run.cut == 0 {
 		return nil
@@ -97,11 +108,28 @@ func (s *Storage) removeClosings(ctx context.Context, q querier, run *bookRun) e
 	if err != nil {
 		return err
 	}
-	first := books.MonthOf(utc(run.cut), z.zone)
+	// The newest stays, so that the months before it are not closed again.
+	newest, err := readOneRow(ctx, q, "SELECT COALESCE(MAX(month), '') FROM closings WHERE merchant_id = $1", run.merchantID)
+	if err != nil {
+		return fmt.Errorf("remove closed months: %w", err)
+	}
+	first := min(newest, string(books.MonthOf(utc(run.cut), z.zone)))
+	removed := int64(0)
 	for _, table := range []string{"closed_lines", "closings"} {
-		if _, err := q.ExecContext(ctx, "DELETE FROM "+table+" WHERE merchant_id = $1 AND month < $2", run.merchantID, string(first)); err != nil {
+		if removed, err = exec(ctx, q, "DELETE FROM "+table+" WHERE merchant_id = $1 AND month < $2", run.merchantID, first); err != nil {
 			return fmt.Errorf("remove closed months: %w", err)
 		}
 	}
-	return nil
+	if removed == 0 {
+		return nil
+	}
+	return s.record(ctx, q, audit.Change{
+		MerchantID: run.merchantID, Action: "closings.removed", Subject: run.merchantID, Before: audit.Fields{"months": strconv.FormatInt(removed, 10)}, After: audit.Fields{"first": first},
+	})
+}
+
+// readOneRow returns the text of a query with one row and one column.
+func readOneRow(ctx context.Context, q querier, query string, args ...any) (text string, err error) {
+	err = q.QueryRowContext(ctx, query, args...).Scan(&text)
+	return text, err
 }

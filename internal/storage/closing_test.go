@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	"chequer/internal/merchant"
 	"chequer/internal/proof"
 	"chequer/internal/storage"
+	"chequer/internal/sweep/plan/plantest"
+	"chequer/internal/sweep/recorded"
 )
 
 // payFinal adds a final payment of the price in BTC, with a market rate.
@@ -124,12 +127,34 @@ func TestSaveClosing_during_changes(t *testing.T) {
 	})
 }
 
+// A process that collected before another one closed a month closes none, so that every statement names the one before.
+func TestSaveClosing_needs_the_newest_month(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		for _, c := range []struct {
+			month, after books.Month
+			want         error
+		}{{"2026-09", "", nil}, {"2026-10", "", books.ErrClosed}, {"2026-10", "2026-09", nil}, {"2026-11", "2026-09", books.ErrClosed}} {
+			err := s.SaveClosing(t.Context(), books.Closing{MerchantID: "shop", Month: c.month, ClosedAt: noon, After: c.after}, nil, nil)
+			if !errors.Is(err, c.want) {
+				t.Errorf("%s after %q: %v, want %v", c.month, c.after, err, c.want)
+			}
+		}
+	})
+}
+
 // Closed months are removed with the books.
 func TestRemoveBooks_removes_closed_months(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		create(t, s, creation("a", "shop"))
 		payFinal(t, s, "a")
 		updateInvoice(t, s, "a", finish)
+		swept := plantest.Encoded(t, plantest.Example(noon))
+		if err := s.AddSweep(t.Context(), recorded.New("shop", swept)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.SaveSweepRows(t.Context(), swept.ID, []recorded.Change{{Number: 1, Row: recorded.Row{State: recorded.Moved, Tx: "0x1", ChangedAt: noon}}}); err != nil {
+			t.Fatal(err)
+		}
 		service, shop := closer(t, s)
 		if _, err := service.Close(t.Context(), shop, "2027-02", false); err != nil {
 			t.Fatal(err)
@@ -145,6 +170,31 @@ func TestRemoveBooks_removes_closed_months(t *testing.T) {
 		next, err := service.Close(t.Context(), shop, "2027-03", false)
 		if err != nil || len(next) != 1 || len(next[0].Lines) != 0 {
 			t.Errorf("the month after: %+v, error %v", next, err)
+		}
+	})
+}
+
+// A shop that turns the removal off during a run keeps its closed months.
+func TestRemoveBooks_keeps_closed_months_when_it_ends_early(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		for i := range 60 { // more than one transaction of a run removes
+			id := fmt.Sprint("inv", i)
+			create(t, s, creation(id, "shop"))
+			updateInvoice(t, s, id, finish)
+		}
+		service, shop := closer(t, s)
+		if _, err := service.Close(t.Context(), shop, "2026-11", false); err != nil {
+			t.Fatal(err)
+		}
+		choose(t, s, merchant.SettingBooks, "2")
+		late := time.Date(2029, 1, 2, 0, 0, 0, 0, time.UTC)
+		if done, err := s.RemoveBooks(t.Context(), "shop", late); err != nil || done {
+			t.Fatalf("first part: done %t, error %v", done, err)
+		}
+		choose(t, s, merchant.SettingBooks, merchant.Kept)
+		removeBooks(t, s, late)
+		if got := rows(t, url, "SELECT month FROM closings"); len(got) != 1 {
+			t.Errorf("closed months %v, want one", got)
 		}
 	})
 }

@@ -70,7 +70,7 @@ func checkNonce(ctx context.Context, q querier, c invoice.Creation) error {
 // prune calls deleteExpired in its own transaction, at most once per pruneInterval. A failure is only logged,
 // since the next call deletes the rows.
 func (s *Storage) prune(ctx context.Context, now time.Time) {
-	if !s.pruneDue(now) {
+	if !s.startPruning(now) {
 		return
 	}
 	if err := s.write(ctx, func(ctx context.Context, q querier) error { return deleteExpired(ctx, q, now) }); err != nil {
@@ -92,9 +92,9 @@ func deleteExpired(ctx context.Context, q querier, now time.Time) error {
 	return deleteUnpaidPlaces(ctx, q, now)
 }
 
-// pruneDue reports whether pruneInterval has passed since the last deletion. It is true for only one
+// startPruning reports whether pruneInterval has passed since the last deletion. It is true for only one
 // of several callers.
-func (s *Storage) pruneDue(now time.Time) bool {
+func (s *Storage) startPruning(now time.Time) bool {
 	last := s.pruned.Load()
 	return now.UnixMilli()-last >= pruneInterval.Milliseconds() && s.pruned.CompareAndSwap(last, now.UnixMilli())
 }

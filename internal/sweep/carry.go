@@ -62,25 +62,25 @@ func (s *Sender) calls(rows []int) []evm.Call {
 	return list
 }
 
-// refuse sets the condition of a row that its contract refuses.
+// refuse records in v that the contract refuses a row.
 func (s *Sender) refuse(v *survey, n int) {
 	v.rows[n-1].state, v.rows[n-1].why = recorded.Refused, reasonContract
 }
 
-// message returns the transaction with some data to Multicall3. Its sender is an address of a row: it is no contract, and the data works from
-// any account.
+// message returns a call of Multicall3 for a simulation. Its sender is the address of the first row, because that is no contract and the
+// result is the same for every sender.
 func (s *Sender) message(rows []int, data []byte, gas uint64) quorum.Message {
 	return quorum.Message{From: s.record.Plan.Rows[rows[0]-1].From, To: evm.Multicall3, Data: data, Gas: gas}
 }
 
-// try simulates a transaction with rows, and returns those that it moves. It sets the conditions of the others. gas is the limit of the
-// transaction, or 0 for that of the endpoints.
+// try simulates a carrier, and returns the rows that it moves. It records the others as refused in v. gas is the gas limit of the carrier;
+// 0 means that of the endpoint.
 func (s *Sender) try(ctx context.Context, v *survey, rows []int, gas uint64) (moved []int, err error) {
 	results, err := s.evm.Quorum.Simulate(ctx, v.tip, []quorum.Message{s.message(rows, evm.Aggregate3(s.calls(rows)), gas)})
 	if err != nil {
 		return nil, fmt.Errorf("simulate the transaction of row %d: %w", rows[0], err)
 	}
-	if results[0] == nil && len(rows) > 1 { // the whole needs more gas than an endpoint gives
+	if results[0] == nil && len(rows) > 1 { // more gas than an endpoint allows: simulate the halves
 		for _, half := range [][]int{rows[:len(rows)/2], rows[len(rows)/2:]} {
 			part, err := s.try(ctx, v, half, gas)
 			if err != nil {
@@ -135,20 +135,20 @@ func (s *Sender) priceCarriers(ctx context.Context, v *survey, list []recorded.C
 		return nil
 	}
 	network := s.record.Plan.Network
-	tip, limit, err := feesPerGas(ctx, s.evm.Quorum, network)
+	priorityFee, maxFee, err := feesPerGas(ctx, s.evm.Quorum, network)
 	if err != nil {
 		return err
 	}
 	var raw [][]byte
 	for _, c := range list {
-		raw = append(raw, carrierBytes(network, tip, limit, c.Data))
+		raw = append(raw, carrierBytes(network, priorityFee, maxFee, c.Data))
 	}
 	data, err := dataFees(ctx, s.evm.Quorum, v.tip, network, raw)
 	if err != nil {
 		return err
 	}
 	for i := range list {
-		list[i].Fee = new(big.Int).Mul(new(big.Int).SetUint64(list[i].Gas), limit)
+		list[i].Fee = new(big.Int).Mul(new(big.Int).SetUint64(list[i].Gas), maxFee)
 		list[i].Fee.Add(list[i].Fee, data[i])
 	}
 	return nil

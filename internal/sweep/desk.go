@@ -96,13 +96,13 @@ func (d *Desk) lease(ctx context.Context, record recorded.Sweep, use func(contex
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Release(context.WithoutCancel(ctx))) }()
-	if err := s.save(timed, nil); err != nil { // the record of before the lease may be old
+	if err := s.save(timed, nil); err != nil { // reads the record again, because another process may have changed it
 		return err
 	}
 	return use(timed, s)
 }
 
-// begin reports whether no other call of this process uses a lease, and lets this one use it.
+// begin marks a lease as in use by a call, and reports whether it was free in this process.
 func (d *Desk) begin(name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -113,14 +113,14 @@ func (d *Desk) begin(name string) bool {
 	return true
 }
 
-// end lets other calls use a lease.
+// end marks a lease as free.
 func (d *Desk) end(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.busy, name)
 }
 
-// propose settles the plan, and returns what a browser wallet can send.
+// propose settles the plan, records the rows that the network would refuse, and returns what a browser wallet can send.
 func (s *Sender) propose(ctx context.Context) (recorded.Proposal, error) {
 	v, err := s.settle(ctx)
 	if err != nil {
@@ -148,7 +148,8 @@ func (s *Sender) propose(ctx context.Context) (recorded.Proposal, error) {
 	return p, err
 }
 
-// isOpen reports whether a row has an authorization that no transaction carries. The network may accept a row that it did not accept before.
+// isOpen reports whether a row has an authorization that is neither sent nor moved. A row that the network refused before is open, because
+// the network may accept it now.
 func (s *Sender) isOpen(n int) bool {
 	state := s.record.Rows[n-1].State
 	return s.record.Plan.Rows[n-1].Way == plan.ByAuthorization && state != recorded.Moved && state != recorded.Sent

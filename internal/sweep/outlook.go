@@ -35,9 +35,6 @@ type Outlook struct {
 	rows []condition
 }
 
-// endMargin is the time before the end of a plan from which it is not sent any more, because a transaction may take as long.
-const endMargin = 2 * time.Minute
-
 // Outlook settles the plan, simulates the transactions that are not sent yet, and returns what sending them would do.
 func (s *Sender) Outlook(ctx context.Context) (Outlook, error) {
 	v, err := s.settle(ctx)
@@ -170,8 +167,8 @@ func (s *Sender) timeFault(v *survey) string {
 	if !s.record.StoppedAt.IsZero() {
 		return fmt.Sprintf("the plan %s was stopped", p.ID)
 	}
-	if latest := p.ValidUntil.Add(-endMargin); !s.now().Before(latest) || !v.tip.Time.Before(latest) {
-		return fmt.Sprintf("the plan %s is over: it was valid until %s", p.ID, p.Until())
+	if latest := p.ValidUntil.Add(-plan.EndMargin); !s.now().Before(latest) || !v.tip.Time.Before(latest) {
+		return fmt.Sprintf("the plan %s is valid until %s: nothing is sent in its last two minutes or after its end", p.ID, p.Until())
 	}
 	return ""
 }

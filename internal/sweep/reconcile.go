@@ -25,7 +25,7 @@ type Reconciled struct {
 	Fees       string `json:"fees"`     // paid by the addresses themselves
 	Expected   string `json:"expected"`
 	Held       string `json:"held"`
-	Unassigned string `json:"unassigned"` // held and not expected; negative if less is held
+	Difference string `json:"difference"` // held and not expected; negative if less is held
 }
 
 // ReconcileStorage reads what was received and swept.
@@ -33,6 +33,7 @@ type ReconcileStorage interface {
 	Storage
 	Received(ctx context.Context, merchantID string) (report.Received, error)
 	Sweeps(ctx context.Context, merchantID string, limit int) ([]recorded.Sweep, error)
+	RemovedBefore(ctx context.Context, merchantID string) (before, at time.Time, err error)
 }
 
 // maxReconciled is the largest number of sweeps that are read.
@@ -43,6 +44,13 @@ func Reconcile(ctx context.Context, storage ReconcileStorage, c config.Config, m
 	e, err := queryableEVM(c, network, now)
 	if err != nil {
 		return nil, err
+	}
+	before, _, err := storage.RemovedBefore(ctx, merchantID)
+	switch {
+	case err != nil:
+		return nil, err
+	case !before.IsZero():
+		return nil, fmt.Errorf("the coins cannot be reconciled, because invoices before %s were removed from the books", before.Format(time.DateOnly))
 	}
 	received, err := storage.Received(ctx, merchantID)
 	switch {
@@ -94,7 +102,7 @@ func Reconcile(ctx context.Context, storage ReconcileStorage, c config.Config, m
 		}
 		text := func(units *big.Int) string { return decimal.NewFromBigInt(units, -asset.Currency.Decimals).String() }
 		list = append(list, Reconciled{
-			Asset: asset.Code, Received: text(in), Swept: text(out), Fees: text(fees), Expected: text(expected), Held: text(there), Unassigned: text(new(big.Int).Sub(there, expected)),
+			Asset: asset.Code, Received: text(in), Swept: text(out), Fees: text(fees), Expected: text(expected), Held: text(there), Difference: text(new(big.Int).Sub(there, expected)),
 		})
 	}
 	return list, nil

@@ -26,6 +26,10 @@ func (s receivedSums) Received(context.Context, string) (report.Received, error)
 	return s.received, nil
 }
 
+func (s receivedSums) RemovedBefore(context.Context, string) (before, at time.Time, err error) {
+	return before, at, nil
+}
+
 func (s receivedSums) Sweeps(context.Context, string, int) ([]recorded.Sweep, error) {
 	return []recorded.Sweep{s.sweep}, nil
 }
@@ -54,8 +58,8 @@ func (d *deal) reconcile(t *testing.T, eurc, ether int64, s recorded.Sweep) map[
 	return byAsset
 }
 
-// What is received and not swept is at the addresses, after the fees that they paid. Other money there is unassigned.
-func TestReconcile_finds_what_is_unassigned(t *testing.T) {
+// What is received and not swept is at the addresses, after the fees that they paid. Other money there is a difference.
+func TestReconcile_finds_differences(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, 4)
 	s.hold(t, eurcBase, s.addresses[0], 50_000_000)
@@ -65,8 +69,8 @@ func TestReconcile_finds_what_is_unassigned(t *testing.T) {
 	d := newDeal(t, s, request(), nil)
 	before := d.reconcile(t, 80_000_000, ether, recorded.New("shop", d.plan))
 	want := map[string]Reconciled{
-		"EURC-BASE": {Asset: "EURC-BASE", Received: "80", Swept: "0", Fees: "0", Expected: "80", Held: "80", Unassigned: "0"},
-		"ETH-BASE":  {Asset: "ETH-BASE", Received: "0.3", Swept: "0", Fees: "0", Expected: "0.3", Held: "0.3", Unassigned: "0"},
+		"EURC-BASE": {Asset: "EURC-BASE", Received: "80", Swept: "0", Fees: "0", Expected: "80", Held: "80", Difference: "0"},
+		"ETH-BASE":  {Asset: "ETH-BASE", Received: "0.3", Swept: "0", Fees: "0", Expected: "0.3", Held: "0.3", Difference: "0"},
 	}
 	if diff := cmp.Diff(want, before); diff != "" {
 		t.Errorf("before the sweep (-want +got):\n%s", diff)
@@ -76,18 +80,18 @@ func TestReconcile_finds_what_is_unassigned(t *testing.T) {
 	d.deepen(t)
 	swept := d.settle(t)
 	after := d.reconcile(t, 80_000_000, ether, swept)
-	if r := after["EURC-BASE"]; r.Swept != "80" || r.Held != "0" || r.Unassigned != "0" {
+	if r := after["EURC-BASE"]; r.Swept != "80" || r.Held != "0" || r.Difference != "0" {
 		t.Errorf("EURC after the sweep: %+v", r)
 	}
-	if r := after["ETH-BASE"]; r.Fees == "0" || r.Expected != r.Held || r.Unassigned != "0" {
+	if r := after["ETH-BASE"]; r.Fees == "0" || r.Expected != r.Held || r.Difference != "0" {
 		t.Errorf("ether after the sweep: %+v", r)
 	}
 
 	d.hold(t, eurcBase, s.addresses[3], 7_000_000)
-	if r := d.reconcile(t, 80_000_000, ether, swept)["EURC-BASE"]; r.Unassigned != "7" || r.Held != "7" {
+	if r := d.reconcile(t, 80_000_000, ether, swept)["EURC-BASE"]; r.Difference != "7" || r.Held != "7" {
 		t.Errorf("a transfer that is not recorded: %+v", r)
 	}
-	if r := d.reconcile(t, 81_000_000, ether, swept)["EURC-BASE"]; r.Unassigned != "6" {
+	if r := d.reconcile(t, 81_000_000, ether, swept)["EURC-BASE"]; r.Difference != "6" {
 		t.Errorf("a payment that is not there any more: %+v", r)
 	}
 }

@@ -232,7 +232,7 @@ func TestSweep_names_what_the_network_does_not_allow(t *testing.T) {
 	f.offer()
 	f.clock.Advance(7*24*time.Hour - time.Minute)
 	b = f.as("Runa", account.Owner)
-	b.get(sweepPage+"/send").want(http.StatusOK, "The signatures worked until")
+	b.get(sweepPage+"/send").want(http.StatusOK, "The plan is valid until")
 	b.get(sweepPage).want(http.StatusOK, "Planned")
 }
 

@@ -13,6 +13,10 @@ import (
 	"chequer/internal/evm"
 )
 
+// EndMargin is the time before the end of a plan from which none of its transactions is sent, because a transaction may take that long to
+// enter a block.
+const EndMargin = 2 * time.Minute
+
 // Limits of a plan.
 const (
 	MaxRows     = 1000

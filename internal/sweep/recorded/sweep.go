@@ -17,14 +17,14 @@ var (
 	ErrTampered = errors.New("the recorded plan was changed without the master key")
 	// ErrStopped means that an operator stopped the plan.
 	ErrStopped = errors.New("the sweep was stopped")
-	// ErrHeld means that another process sends plans on the same network.
+	// ErrHeld means that another call or process holds the lease on the sweeps of the shop on the network.
 	ErrHeld = errors.New("another process sends a sweep")
 )
 
 // State is the state of a row of a plan.
 type State string
 
-// The states. All after Sent are final.
+// The states. Moved is final. A row in another state after Sent may be sent again while its signature is valid.
 const (
 	Planned      State = "planned"
 	Sent         State = "sent"          // a transaction that carries it was given to the endpoints

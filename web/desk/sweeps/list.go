@@ -67,12 +67,12 @@ func (v *page) row(r recorded.Sweep) desk.SweepRow {
 // below returns the address of a page of a plan.
 func (v *page) below(p plan.Plan, path string) string { return v.Below(place + "/" + p.ID + path) }
 
-// fee returns the most that a plan costs, in euro at its rate.
+// fee returns the maximum fee of a plan in euro, at the rate of the plan.
 func (v *page) fee(p plan.Plan) string {
 	return v.Fiat(money.FromMinor(big.NewInt(p.FeeMax.Cents), money.EUR))
 }
 
-// shortAddress returns the ends of an address.
+// shortAddress returns the first six and the last four characters of an address.
 func shortAddress(a evm.Address) string {
 	text := a.String()
 	return text[:6] + "…" + text[len(text)-4:]
@@ -84,7 +84,7 @@ var phases = map[recorded.Phase]struct{ text, shape string }{
 	recorded.PhaseDone: {"desk.sweep.phase.done", "ok"}, recorded.PhaseStopped: {"desk.sweep.phase.stopped", "off"},
 }
 
-// phase returns the state of a plan. One whose time is over before its rows are settled is expired.
+// phase returns the state of a plan. A plan of which nothing was sent before its end is expired.
 func (v *page) phase(r recorded.Sweep) desk.State {
 	phase := r.Phase()
 	if phase == recorded.PhasePlanned && isOver(r, v.Now()) {
@@ -97,7 +97,7 @@ func (v *page) phase(r recorded.Sweep) desk.State {
 	return desk.State{Text: v.Text(words.text), Shape: words.shape}
 }
 
-// isOver reports whether the signatures of a plan are not valid any more.
+// isOver reports whether the signatures of a plan have expired.
 func isOver(r recorded.Sweep, now time.Time) bool { return !now.Before(r.Plan.ValidUntil) }
 
 // rowStates are the texts and the symbols of the states of a row.

@@ -17,6 +17,8 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/evm"
+	"chequer/internal/format"
+	"chequer/internal/sweep/plan"
 	"chequer/internal/sweep/recorded"
 	"chequer/static"
 	"chequer/views"
@@ -27,12 +29,9 @@ import (
 // maxFile is the largest size of a signed file, in bytes.
 const maxFile = 1 << 20
 
-// endMargin is the time before the end of a plan from which no transaction is offered, because it may take as long.
-const endMargin = 2 * time.Minute
-
 // isPayable reports whether a browser wallet may pay for rows of a plan.
 func isPayable(r recorded.Sweep, now time.Time) bool {
-	return r.Plan.Payer == nil && openTokens(r) > 0 && r.StoppedAt.IsZero() && !isOver(r, now.Add(endMargin))
+	return r.Plan.Payer == nil && openTokens(r) > 0 && r.StoppedAt.IsZero() && !isOver(r, now.Add(plan.EndMargin))
 }
 
 // send asks for the signed file of a plan.
@@ -80,7 +79,7 @@ func (v *page) unpayable(r recorded.Sweep) string {
 		return v.Text("desk.sweep.note.payer")
 	case !r.StoppedAt.IsZero():
 		return v.Text("desk.sweep.note.stopped")
-	case isOver(r, v.Now().Add(endMargin)):
+	case isOver(r, v.Now().Add(plan.EndMargin)):
 		return v.Text("desk.sweep.note.over", "Time", r.Plan.Until())
 	case openTokens(r) == 0:
 		return v.Text("desk.sweep.nothing")
@@ -98,7 +97,7 @@ func (v *page) addCarriers(shown *desk.SweepSending, r recorded.Sweep, proposed 
 		rows := encodeRows(c.Rows)
 		shown.Carriers = append(shown.Carriers, desk.SweepCarrier{
 			Heading: v.Text("desk.sweep.carrier", "Number", strconv.Itoa(i+1), "All", strconv.Itoa(len(proposed.Carriers))),
-			Text: v.Words.Count("desk.sweep.carrier.text", len(c.Rows), "Sum", p.SumTextOf(c.Rows), "Gas", grouped(c.Estimate), "Limit", grouped(c.Gas),
+			Text: v.Words.Count("desk.sweep.carrier.text", len(c.Rows), "Sum", p.SumTextOf(c.Rows), "Gas", format.Grouped(int64(c.Estimate)), "Limit", format.Grouped(int64(c.Gas)),
 				"Fee", p.CoinText(c.Fee)),
 			Rows: rows, Proof: v.Seal(sealed(p.ID, rows)), Data: "0x" + hex.EncodeToString(c.Data), Gas: "0x" + strconv.FormatUint(c.Gas, 16),
 		})
@@ -113,15 +112,6 @@ func (v *page) addCarriers(shown *desk.SweepSending, r recorded.Sweep, proposed 
 	shown.Script = v.Address(static.Path("sweep.js"))
 	shown.Summary = v.Words.Count("desk.sweep.summary", len(all), "Sum", p.SumTextOf(all), "Address", p.To.String(), "Transactions", strconv.Itoa(len(proposed.Carriers)),
 		"Fee", p.CoinText(total))
-}
-
-// grouped returns a number with commas between thousands.
-func grouped(n uint64) string {
-	text := strconv.FormatUint(n, 10)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }
 
 // check verifies a signed file, and shows what the wallet can send. Neither the file nor the answer is kept.

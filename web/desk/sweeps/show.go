@@ -118,7 +118,8 @@ func hasCoins(p plan.Plan) bool {
 	return slices.ContainsFunc(p.Rows, func(r plan.Row) bool { return r.Way == plan.ByOwn })
 }
 
-// openTokens returns the number of rows with an authorization that are neither sent nor moved.
+// openTokens returns the number of rows with an authorization that are not sent, moved or expired. Refused and blocked rows count, because
+// the network may accept them later.
 func openTokens(r recorded.Sweep) (n int) {
 	for i, row := range r.Rows {
 		if r.Plan.Rows[i].Way == plan.ByAuthorization && row.State != recorded.Moved && row.State != recorded.Sent && row.State != recorded.Expired {
