@@ -64,6 +64,7 @@ func TestClose_writes_a_line_for_each_movement(t *testing.T) {
 	inv.Refunds = []invoice.Refund{{
 		ID: "ref_1", Kind: invoice.RefundPart, State: invoice.RefundConfirmed, Network: "ethereum", Asset: "EURC", Amount: money.MustParse("16.95", eurc.Currency()),
 		Rate: mustRate("0.995", eurc.Currency()), Source: "median", Value: money.FromCents(1686, money.EUR), Tx: "0xrefund",
+		MarketRate: invoice.MarketRate{Price: mustRate("0.98", eurc.Currency()), Source: "kraken", At: at.Add(91 * time.Minute)},
 		Prepared: invoice.Mark{At: at.Add(time.Hour)}, Sent: invoice.Mark{At: at.Add(2 * time.Hour)},
 		Payment: &invoice.RefundPayment{FirstSeen: at.Add(90 * time.Minute), Block: inv.Transfers[0].Block, Confirmations: 1, Required: 1},
 	}}
@@ -98,8 +99,8 @@ func TestClose_writes_a_line_for_each_movement(t *testing.T) {
 		}),
 		line(map[string]string{
 			"line": "3", "kind": "refund", "received_at": "2026-11-01T01:00:00.000Z", "block_time": "2026-10-31T23:32:00.000Z", "confirmed_at": "2026-10-31T23:32:00.000Z",
-			"network": "ethereum", "asset": "EURC", "amount": "-16.95", "tx": "0xrefund", "price": "-16.86", "price_currency": "EUR", "vat_rate": "19", "net": "-14.17", "vat": "-2.69", "eur_value": "-16.87", "rate": "0.995",
-			"rate_source": "median", "rate_at": "2026-11-01T00:30:00.000Z", "refund_of": "inv_a",
+			"network": "ethereum", "asset": "EURC", "amount": "-16.95", "tx": "0xrefund", "price": "-16.86", "price_currency": "EUR", "vat_rate": "19", "net": "-14.17", "vat": "-2.69", "eur_value": "-16.61", "rate": "0.98",
+			"rate_source": "kraken", "rate_at": "2026-11-01T01:01:00.000Z", "refund_of": "inv_a",
 		}),
 		line(map[string]string{
 			"line": "4", "kind": "conversion", "received_at": "2026-11-01T02:30:00.000Z", "asset": "BTC", "tx": "O-77", "sold": "0.0003", "euro": "26.9", "conversion_fee": "0.07",

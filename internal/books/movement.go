@@ -225,10 +225,13 @@ func (b *builder) reversePrice(l *Line, r invoice.Refund) {
 	b.paid, b.reversible[r.Asset] = rest, open.Sub(part)
 }
 
-// refundRate returns the rate in euro of a refund: the one at which its amount was determined or, if that is in another currency or was not
-// known, the one of the first quote.
+// refundRate returns the market rate when a refund was paid. A refund that was recorded without one has the rate at which its amount was
+// determined or, if that is in another currency, the one of the first quote.
 func (b *builder) refundRate(r invoice.Refund) invoice.MarketRate {
-	if r.Rate.Fiat() == money.EUR && !r.Rate.IsZero() {
+	switch {
+	case !r.MarketRate.IsZero():
+		return r.MarketRate
+	case r.Rate.Fiat() == money.EUR && !r.Rate.IsZero():
 		return invoice.MarketRate{Price: r.Rate, Source: r.Source, At: r.Prepared.At}
 	}
 	return b.rateOf(invoice.Transfer{Asset: r.Asset})

@@ -1,6 +1,7 @@
 package invoice_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -61,5 +62,28 @@ func TestPriceParts_add_up_to_the_price(t *testing.T) {
 		if !sum.Equal(inv.Terms.Price) {
 			t.Errorf("%s: parts %v of %s", name, inv.PriceParts(), inv.Terms.Price)
 		}
+	}
+}
+
+// A refund has the market rate of the moment at which it is seen or stated as paid.
+func TestRefund_keeps_the_market_rate(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	request := s.request("40", "BTC")
+	request.Mode = invoice.Live
+	inv, err := s.service.Create(t.Context(), request)
+	s.must(err)
+	s.confirmTx(s.pay(inv, "BTC", "0.001"))
+	s.step()
+	_, r, err := s.service.CreateRefund(t.Context(), inv.ID, invoice.RefundDraft{
+		Kind: invoice.RefundPart, Asset: "BTC", Amount: money.MustParse("0.0002", money.BTC), Address: shopperBTC, By: "Tove",
+	})
+	s.must(err)
+	s.setRates("BTC-EUR=90000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
+	_, err = s.service.SendRefund(t.Context(), inv.ID, r.ID, strings.Repeat("8f", 32), "Tove", 0)
+	s.must(err)
+	s.setRates(table)
+	if got := s.reload(inv).Refunds[0].MarketRate; got.Price.Price() != "90000" || got.Source != "fixed" || !got.At.Equal(s.clock.Now()) {
+		t.Errorf("market rate %s of %q at %v", got.Price.Price(), got.Source, got.At)
 	}
 }

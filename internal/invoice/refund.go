@@ -42,6 +42,8 @@ type Refund struct {
 	// more; another trouble does.
 	CheckedTrouble RefundTrouble
 	Checked        Mark
+	// MarketRate is the market rate when the refund was paid, for the books; only live refunds have one.
+	MarketRate MarketRate
 	// FormerAmounts are the amounts before the refund was renewed, which a wallet may still pay.
 	FormerAmounts []money.Amount
 	// WatchUntil is the time, on the real clock, until which the network is watched for the payment; zero if it is not.

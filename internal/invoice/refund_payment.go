@@ -108,6 +108,7 @@ type refundObservation struct {
 	// required returns the depth that a payment needs.
 	required func(inv *Invoice, r Refund, t chain.Transfer) int
 	txID     func(r Refund, tx string) string // as the merchant states it
+	rate     func(network chain.ID, asset string) MarketRate
 }
 
 // refundRound is a round over the refunds to one script. Every refund has a round before the next one begins, so that a transfer pays the
@@ -144,7 +145,7 @@ func (s *Service) ObserveRefunds(ctx context.Context, lease Lease, snapshot Refu
 	group.SetLimit(maxConcurrentUpdates)
 	for _, invoices := range touched {
 		observation := refundObservation{
-			network: lease.Network, snapshot: snapshot, transfers: byScript, required: s.refundDepth, txID: s.refundTxID,
+			network: lease.Network, snapshot: snapshot, transfers: byScript, required: s.refundDepth, txID: s.refundTxID, rate: s.marketRate,
 			payees: maps.Clone(payees), // the groups share no transfer
 		}
 		rounds := slices.Chunk(allRounds, 1)
@@ -361,7 +362,7 @@ func (r *Refund) losePayment() {
 		r.State, r.Trouble = RefundSent, RefundReplaced
 		return
 	}
-	r.State, r.Tx, r.Sent = RefundReady, "", Mark{}
+	r.State, r.Tx, r.Sent, r.MarketRate = RefundReady, "", Mark{}, MarketRate{}
 	r.endTrouble()
 	if wasInBlock {
 		r.Trouble = RefundReplaced
@@ -442,6 +443,9 @@ func (inv *Invoice) adoptPayment(r *Refund, o refundObservation, t chain.Transfe
 	}
 	if !t.Amount.Equal(r.Amount) {
 		r.setAmount(t.Amount)
+	}
+	if inv.Mode == Live && r.MarketRate.IsZero() {
+		r.MarketRate = o.rate(r.Network, r.Asset)
 	}
 	r.State, r.Tx = RefundSent, o.txID(*r, t.Tx)
 	r.endTrouble()

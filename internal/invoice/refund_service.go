@@ -290,6 +290,9 @@ func (s *Service) SendRefund(ctx context.Context, id, ref, tx, by string, seen i
 		case r.State == RefundSent && r.Tx == id:
 			return nil
 		}
+		if inv.Mode == Live && r.MarketRate.IsZero() {
+			r.MarketRate = s.marketRate(r.Network, r.Asset)
+		}
 		r.State, r.Tx, r.Sent, r.Payment = RefundSent, id, Mark{by, now}, nil
 		r.endTrouble()
 		return nil

@@ -40,6 +40,8 @@ type refundRow struct {
 	trouble, formerAmounts                string
 	checked, checkedBy                    string
 	checkedAt                             sql.Null[int64]
+	marketRate, marketSource              string
+	marketAt                              sql.Null[int64]
 	watchUntil                            sql.Null[int64]
 }
 
@@ -60,6 +62,7 @@ func refundsToRows(inv *invoice.Invoice) []refundRow {
 			row.rate = r.Rate.Price()
 		}
 		row.trouble, row.watchUntil = string(r.Trouble), millis(r.WatchUntil)
+		row.marketRate, row.marketSource, row.marketAt = rateText(r.MarketRate.Price), r.MarketRate.Source, millis(r.MarketRate.At)
 		row.checked, row.checkedBy, row.checkedAt = string(r.CheckedTrouble), r.Checked.By, millis(r.Checked.At)
 		for _, a := range r.FormerAmounts {
 			row.formerAmounts += " " + a.Minor().String()
@@ -101,10 +104,16 @@ func (r refundRow) refund(fiat money.Currency) (invoice.Refund, error) {
 		}
 		refund.FormerAmounts = append(refund.FormerAmounts, money.FromMinor(former, coin))
 	}
+	var err error
+	if r.marketRate != "" {
+		if refund.MarketRate.Price, err = money.ParseRate(r.marketRate, coin, money.EUR); err != nil {
+			return refund, fmt.Errorf("market rate: %w", err)
+		}
+		refund.MarketRate.Source, refund.MarketRate.At = r.marketSource, fromMillis(r.marketAt)
+	}
 	if r.rate == "" {
 		return refund, nil
 	}
-	var err error
 	if refund.Rate, err = money.ParseRate(r.rate, coin, fiat); err != nil {
 		return refund, fmt.Errorf("rate: %w", err)
 	}
@@ -136,7 +145,7 @@ const refundColumns = `refunds.invoice_id, refunds.number, refunds.id, refunds.m
 	refunds.prepared_by, refunds.prepared_at, refunds.sent_by, refunds.sent_at, refunds.closed_by, refunds.closed_at,
 	refunds.answered_at, refunds.ended_quote, refunds.pay_id, refunds.pay_seen_at, refunds.pay_height, refunds.pay_hash, refunds.pay_time,
 	refunds.pay_confirmations, refunds.pay_required, refunds.trouble, refunds.former_amounts, refunds.watch_until,
-	refunds.checked, refunds.checked_by, refunds.checked_at`
+	refunds.checked, refunds.checked_by, refunds.checked_at, refunds.market_rate, refunds.market_source, refunds.market_at`
 
 // fields returns the variables for refundColumns.
 func (r *refundRow) fields() []any {
@@ -145,7 +154,7 @@ func (r *refundRow) fields() []any {
 		&r.rate, &r.rateSource, &r.value, &r.heldUntil, &r.address, &r.script, &r.addressBy, &r.tx, &r.reason, &r.askedBy, &r.askedAt,
 		&r.preparedBy, &r.preparedAt, &r.sentBy, &r.sentAt, &r.closedBy, &r.closedAt, &r.receivedAt, &r.endedQuote,
 		&r.payID, &r.paySeenAt, &r.payHeight, &r.payHash, &r.payTime, &r.payConfirmations, &r.payRequired, &r.trouble, &r.formerAmounts, &r.watchUntil,
-		&r.checked, &r.checkedBy, &r.checkedAt,
+		&r.checked, &r.checkedBy, &r.checkedAt, &r.marketRate, &r.marketSource, &r.marketAt,
 	}
 }
 
@@ -171,16 +180,17 @@ func saveRefunds(ctx context.Context, q querier, before, after []refundRow) erro
 					invoice_id, number, id, merchant_id, mode, kind, state, network, asset, coin, decimals, amount, rate, rate_source,
 					value, held_until, address, script, address_by, tx, reason, asked_by, asked_at, prepared_by, prepared_at,
 					sent_by, sent_at, closed_by, closed_at, answered_at, ended_quote, pay_id, pay_seen_at, pay_height, pay_hash, pay_time,
-					pay_confirmations, pay_required, trouble, former_amounts, watch_until, checked, checked_by, checked_at
+					pay_confirmations, pay_required, trouble, former_amounts, watch_until, checked, checked_by, checked_at,
+					market_rate, market_source, market_at
 				) VALUES (
 					$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
-					$26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44
+					$26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47
 				)`,
 				r.invoiceID, r.number, r.id, r.merchantID, r.mode, r.kind, r.state, r.network, r.asset, r.coin, r.decimals, r.amount, r.rate, r.rateSource,
 				r.value, r.heldUntil, r.address, r.script, r.addressBy, r.tx, r.reason, r.askedBy, r.askedAt, r.preparedBy, r.preparedAt,
 				r.sentBy, r.sentAt, r.closedBy, r.closedAt, r.receivedAt, r.endedQuote,
 				r.payID, r.paySeenAt, r.payHeight, r.payHash, r.payTime, r.payConfirmations, r.payRequired, r.trouble, r.formerAmounts, r.watchUntil,
-				r.checked, r.checkedBy, r.checkedAt)
+				r.checked, r.checkedBy, r.checkedAt, r.marketRate, r.marketSource, r.marketAt)
 		case r != before[i]:
 			_, err = q.ExecContext(ctx, `
 				UPDATE refunds SET
@@ -189,13 +199,14 @@ func saveRefunds(ctx context.Context, q querier, before, after []refundRow) erro
 					prepared_by = $20, prepared_at = $21, sent_by = $22, sent_at = $23, closed_by = $24, closed_at = $25,
 					answered_at = $26, ended_quote = $27, pay_id = $28, pay_seen_at = $29, pay_height = $30, pay_hash = $31, pay_time = $32,
 					pay_confirmations = $33, pay_required = $34, trouble = $35, former_amounts = $36, watch_until = $37,
-					checked = $38, checked_by = $39, checked_at = $40
+					checked = $38, checked_by = $39, checked_at = $40,
+					market_rate = $41, market_source = $42, market_at = $43
 				WHERE invoice_id = $1 AND number = $2`,
 				r.invoiceID, r.number, r.kind, r.state, r.network, r.asset, r.coin, r.decimals, r.amount, r.rate, r.rateSource,
 				r.value, r.heldUntil, r.address, r.script, r.addressBy, r.tx, r.reason, r.askedBy,
 				r.preparedBy, r.preparedAt, r.sentBy, r.sentAt, r.closedBy, r.closedAt, r.receivedAt, r.endedQuote,
 				r.payID, r.paySeenAt, r.payHeight, r.payHash, r.payTime, r.payConfirmations, r.payRequired, r.trouble, r.formerAmounts, r.watchUntil,
-				r.checked, r.checkedBy, r.checkedAt)
+				r.checked, r.checkedBy, r.checkedAt, r.marketRate, r.marketSource, r.marketAt)
 		}
 		if err != nil {
 			return fmt.Errorf("write refund %s: %w", r.id, err)

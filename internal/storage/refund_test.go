@@ -25,6 +25,10 @@ func newRefund(id string, state invoice.RefundState) invoice.Refund {
 	if err != nil {
 		panic(err)
 	}
+	marketRate := invoice.MarketRate{Source: "median", At: noon.Add(7 * time.Minute)}
+	if marketRate.Price, err = money.ParseRate("86000.25", coin, money.EUR); err != nil {
+		panic(err)
+	}
 	return invoice.Refund{
 		ID: id, Kind: invoice.RefundPart, State: state, Network: "ethereum", Asset: "WBTC",
 		Amount: money.MustParse("123456789012345678901.000000000000000001", coin), Rate: rate, Source: "median",
@@ -33,7 +37,8 @@ func newRefund(id string, state invoice.RefundState) invoice.Refund {
 		Asked: invoice.Mark{By: "shopper", At: noon}, Prepared: invoice.Mark{By: "Tove", At: noon.Add(time.Minute)},
 		Sent: invoice.Mark{By: "Maren", At: noon.Add(2 * time.Minute)}, Closed: invoice.Mark{By: "key_a", At: noon.Add(3 * time.Minute)},
 		CheckedTrouble: invoice.RefundReplaced, Checked: invoice.Mark{By: "Tove", At: noon.Add(6 * time.Minute)},
-		Trouble: invoice.RefundDouble, FormerAmounts: []money.Amount{money.MustParse("1.5", coin), money.MustParse("2", coin)}, WatchUntil: noon.Add(time.Hour),
+		MarketRate: marketRate,
+		Trouble:    invoice.RefundDouble, FormerAmounts: []money.Amount{money.MustParse("1.5", coin), money.MustParse("2", coin)}, WatchUntil: noon.Add(time.Hour),
 		Payment: &invoice.RefundPayment{
 			ID: "pay" + id, FirstSeen: noon.Add(4 * time.Minute), Block: &chain.Block{Height: 7, Hash: "b7", Time: noon.Add(5 * time.Minute)}, Confirmations: 2, Required: 3,
 		},

@@ -4,3 +4,8 @@
 ALTER TABLE refunds ADD COLUMN checked TEXT NOT NULL DEFAULT ''; -- the trouble; '' if there is none
 ALTER TABLE refunds ADD COLUMN checked_by TEXT NOT NULL DEFAULT '';
 ALTER TABLE refunds ADD COLUMN checked_at BIGINT;
+
+-- The market rate when a live refund was paid: euro per coin.
+ALTER TABLE refunds ADD COLUMN market_rate TEXT NOT NULL DEFAULT ''; -- decimal; '' if none was known
+ALTER TABLE refunds ADD COLUMN market_source TEXT NOT NULL DEFAULT '';
+ALTER TABLE refunds ADD COLUMN market_at BIGINT;
