@@ -196,7 +196,7 @@ type verifiedMonth struct {
 
 func (s *shell) booksVerify() *cobra.Command {
 	var keys []string
-	print := func(w io.Writer, verified []verifiedMonth) {
+	write := func(w io.Writer, verified []verifiedMonth) {
 		console.WriteTable(w, "MONTH\tSHOP\tCLOSED\tLINES\tSHA-256\tFOLLOWS", verified, func(v verifiedMonth) []any {
 			return []any{v.Month, v.Shop, s.Time(v.ClosedAt), v.Lines, v.SHA256, v.Follows}
 		})
@@ -212,7 +212,7 @@ func (s *shell) booksVerify() *cobra.Command {
 		service, shop := call.books()
 		verified, err := service.VerifyStored(call.Context(), shop.ID, trusted)
 		return verifiedMonths(verified), err
-	}, print)
+	}, write)
 	c := &cobra.Command{
 		Use:   "verify [FILE…]",
 		Short: "Check closed months against their signed statements",
@@ -232,7 +232,7 @@ stored. Without --key it trusts the keys of this server. With files and --key it
 			if err != nil {
 				return err
 			}
-			return s.Print(c, verified, func(w io.Writer) { print(w, verified) })
+			return s.Print(c, verified, func(w io.Writer) { write(w, verified) })
 		},
 	}
 	c.Flags().StringArrayVar(&keys, "key", nil, "a key that you trust, or a file of trusted keys; may be repeated")

@@ -414,7 +414,7 @@ func TestDesk_refuses(t *testing.T) {
 		v := newVisit(t, newMixedShop(t))
 		v.Call(t, nil, "evm_setNextBlockTimestamp", v.plan.ValidUntil.Unix())
 		v.MineBlock(t)
-		if p := v.mustPropose(t); !strings.Contains(p.Fault, "is over") || len(p.Carriers) > 0 {
+		if p := v.mustPropose(t); !strings.Contains(p.Fault, "nothing is sent in its last two minutes or after its end") || len(p.Carriers) > 0 {
 			t.Errorf("fault %q, carriers %+v", p.Fault, p.Carriers)
 		}
 		v.deepen(t)

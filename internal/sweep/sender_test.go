@@ -235,7 +235,7 @@ func TestSend_moves_nothing_when_the_plan_is_over(t *testing.T) {
 	d.MineBlock(t)
 	s := d.sender(t, d.open(t))
 	o, err := s.Outlook(t.Context())
-	if err != nil || !strings.Contains(o.Fault, "is over") {
+	if err != nil || !strings.Contains(o.Fault, "nothing is sent in its last two minutes or after its end") {
 		t.Errorf("fault %q, error %v, want that it is over", o.Fault, err)
 	}
 	if err := s.Submit(t.Context(), o); err == nil {
