@@ -65,7 +65,7 @@ func TestClose_writes_a_line_for_each_movement(t *testing.T) {
 		ID: "ref_1", Kind: invoice.RefundPart, State: invoice.RefundConfirmed, Network: "ethereum", Asset: "EURC", Amount: money.MustParse("16.95", eurc.Currency()),
 		Rate: mustRate("0.995", eurc.Currency()), Source: "median", Value: money.FromCents(1686, money.EUR), Tx: "0xrefund",
 		MarketRate: invoice.MarketRate{Price: mustRate("0.98", eurc.Currency()), Source: "kraken", At: at.Add(91 * time.Minute)},
-		Prepared: invoice.Mark{At: at.Add(time.Hour)}, Sent: invoice.Mark{At: at.Add(2 * time.Hour)},
+		Prepared:   invoice.Mark{At: at.Add(time.Hour)}, Sent: invoice.Mark{At: at.Add(2 * time.Hour)},
 		Payment: &invoice.RefundPayment{FirstSeen: at.Add(90 * time.Minute), Block: inv.Transfers[0].Block, Confirmations: 1, Required: 1},
 	}}
 	inv.Sales = []invoice.Sale{{Coin: "BTC", Amount: inv.Transfers[0].Amount, Orders: []invoice.SaleOrder{
