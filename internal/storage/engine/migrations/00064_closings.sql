@@ -1,11 +1,11 @@
 -- +goose Up
 
 -- The market rate when a live transfer was recorded: euro per coin.
-ALTER TABLE transfers ADD COLUMN rate TEXT NOT NULL DEFAULT ''; -- decimal; '' if none was known
+ALTER TABLE transfers ADD COLUMN rate TEXT NOT NULL DEFAULT ''; -- decimal; empty if none was known
 ALTER TABLE transfers ADD COLUMN rate_source TEXT NOT NULL DEFAULT '';
 ALTER TABLE transfers ADD COLUMN rate_at BIGINT;
 
--- The share of a row of a sweep in the fee of its transaction, in the smallest units of the coin; '' if it is not known.
+-- The share of a row of a sweep in the fee of its transaction, in the smallest units of the coin; empty if it is not known.
 ALTER TABLE sweep_rows ADD COLUMN fee TEXT NOT NULL DEFAULT '';
 
 -- The revision of each invoice that a closing has examined, if nothing of it was left for later months.
