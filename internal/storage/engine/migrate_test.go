@@ -145,7 +145,7 @@ func TestOpen_waits_for_the_migrations_of_another_process(t *testing.T) {
 				t.Fatal(err)
 			}
 			open := func() error {
-				e, err := engine.Open(ctx, url, box, engine.Options{Unavailable: errUnavailable, Log: slog.New(slog.DiscardHandler)})
+				e, err := engine.Open(ctx, url, box, engine.Options{Unavailable: errUnavailable, BusyTimeout: time.Minute, Log: slog.New(slog.DiscardHandler)}) // the race detector makes migrations slow
 				if err != nil {
 					return err
 				}
