@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"chequer/internal/books"
 	"chequer/internal/chain"
 	"chequer/internal/console"
-	"chequer/internal/durable"
 	"chequer/internal/format"
 	"chequer/internal/proof"
 	"chequer/internal/sweep"
@@ -126,7 +124,8 @@ booking.`,
 			if err != nil {
 				return nil, err
 			}
-			return writeBooks(directory, exported)
+			paths, err := writeFiles(directory, convertAll(exported, func(f books.Exported) newFile { return newFile{f.Name, f.Content} }), "")
+			return convertAll(paths, func(path string) writtenFile { return writtenFile{path} }), err
 		}, func(w io.Writer, written []writtenFile) {
 			for _, f := range written {
 				fmt.Fprintln(w, f.Name)
@@ -162,24 +161,6 @@ func setAccounts(o *books.DATEVOptions, accounts []string, year string) error {
 		return fmt.Errorf("--fiscal-year %q is not a day such as 2026-01-01", year)
 	}
 	return nil
-}
-
-// writeBooks writes files into a directory. It writes none if one of them exists.
-func writeBooks(directory string, files []books.Exported) ([]writtenFile, error) {
-	var written []writtenFile
-	for _, f := range files {
-		path := filepath.Join(directory, f.Name)
-		if _, err := os.Lstat(path); err == nil {
-			return nil, fmt.Errorf("%s exists already: name another --directory, or remove it", path)
-		}
-		written = append(written, writtenFile{path})
-	}
-	for i, f := range files {
-		if err := durable.Replace(written[i].Name, f.Content); err != nil {
-			return nil, err
-		}
-	}
-	return written, nil
 }
 
 // verifiedMonth is a verified month as it is printed.

@@ -286,7 +286,7 @@ records the transaction of each. Pay a file once.`, refundfile.MaxRefunds),
 			if err != nil {
 				return nil, err
 			}
-			return writeFiles(directory, files)
+			return writeRefunds(directory, files)
 		}, func(w io.Writer, files []exportedFile) {
 			for _, f := range files {
 				fmt.Fprintf(w, "%s  %s\n", f.Name, strings.TrimSuffix(format.Plural(f.Refunds, "refund")+", "+f.Sum, ", "))
@@ -345,23 +345,42 @@ func (call invocation) payable(ids []string) ([]refundfile.Refund, error) {
 	return list, nil
 }
 
-// writeFiles writes files that do not exist yet into a directory.
-func writeFiles(directory string, files []refundfile.File) ([]exportedFile, error) {
-	var written []exportedFile
-	for _, f := range files {
-		path := filepath.Join(directory, f.Name)
-		if _, err := os.Lstat(path); err == nil {
-			return nil, fmt.Errorf("%s exists already: name another --directory, or remove it if its refunds are not paid", path)
-		}
-		written = append(written, exportedFile{Name: path, Refunds: len(f.Refunds)})
-		if !f.Sum.IsZero() {
-			written[len(written)-1].Sum = f.Sum.String() + " " + f.Sum.Currency().Code
-		}
+// writeRefunds writes files of refunds into a directory.
+func writeRefunds(directory string, files []refundfile.File) ([]exportedFile, error) {
+	contents := convertAll(files, func(f refundfile.File) newFile { return newFile{f.Name, f.Content} })
+	paths, err := writeFiles(directory, contents, "if its refunds are not paid")
+	if err != nil {
+		return nil, err
 	}
+	written := make([]exportedFile, len(files))
 	for i, f := range files {
-		if err := durable.Replace(written[i].Name, f.Content); err != nil {
-			return nil, err
+		written[i] = exportedFile{Name: paths[i], Refunds: len(f.Refunds)}
+		if !f.Sum.IsZero() {
+			written[i].Sum = f.Sum.String() + " " + f.Sum.Currency().Code
 		}
 	}
 	return written, nil
+}
+
+// newFile is a file that is written.
+type newFile struct {
+	name    string
+	content []byte
+}
+
+// writeFiles writes files into a directory, and returns their paths. It writes none if one of them exists; condition completes the advice
+// to remove it.
+func writeFiles(directory string, files []newFile, condition string) ([]string, error) {
+	paths := convertAll(files, func(f newFile) string { return filepath.Join(directory, f.name) })
+	for _, path := range paths {
+		if _, err := os.Lstat(path); err == nil {
+			return nil, errors.New(strings.TrimSpace(path + " exists already: name another --directory, or remove it " + condition))
+		}
+	}
+	for i, f := range files {
+		if err := durable.Replace(paths[i], f.content); err != nil {
+			return nil, err
+		}
+	}
+	return paths, nil
 }

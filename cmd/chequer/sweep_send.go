@@ -16,9 +16,6 @@ import (
 	"chequer/internal/sweep/plan"
 )
 
-// maxSignedFile is the largest size of a signed file, in bytes.
-const maxSignedFile = 1 << 20
-
 // sendFlags are the flags of the command that sends a signed plan.
 type sendFlags struct {
 	dryRun, yes bool
@@ -97,8 +94,8 @@ func readSignedFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, maxSignedFile+1))
-	if err == nil && len(content) > maxSignedFile {
+	content, err := io.ReadAll(io.LimitReader(file, plan.MaxFile+1))
+	if err == nil && len(content) > plan.MaxFile {
 		err = fmt.Errorf("%s is larger than a signed file can be", name)
 	}
 	return content, err
@@ -212,7 +209,7 @@ func dataFeeText(p plan.Plan) string {
 
 // writeUnsent prints that the signed file cannot move some rows.
 func writeUnsent(w io.Writer, sender *sweep.Sender, unsent int) {
-	if sender.HasTokens() && !sender.HasPayer() {
+	if sender.Sweep().Plan.HasTokens() && !sender.HasPayer() {
 		fmt.Fprintf(w, "%d rows are not sent: the signed file has no transactions of a payer. Upload it at the desk, where a wallet in the browser sends them, or plan with --payer ADDRESS and sign with --payer PATH.\n", unsent)
 		return
 	}

@@ -31,12 +31,11 @@ func MonthOf(at time.Time, zone *time.Location) Month {
 
 // period returns the days of the month.
 func (m Month) period() report.Period {
-	at, err := time.Parse(monthLayout, string(m))
+	p, err := report.ParsePeriod(string(m))
 	if err != nil {
 		panic("books: month " + string(m))
 	}
-	year, month, day := at.Date()
-	return report.Month(report.DayOf(time.Date(year, month, day, 0, 0, 0, 0, time.UTC), time.UTC))
+	return p
 }
 
 // End returns the first moment after the month in a zone.

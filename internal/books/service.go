@@ -138,13 +138,9 @@ const (
 	maxSweeps = 10_000
 )
 
-// collect reads the movements up to a month that are in no closed month.
-func (s *Service) collect(ctx context.Context, shop Shop, last Month) (*collection, error) {
-	c := &collection{}
-	var err error
-	if c.closings, err = s.storage.Closings(ctx, shop.ID); err != nil {
-		return nil, err
-	}
+// collect reads the movements up to a month that are in none of the closed months.
+func (s *Service) collect(ctx context.Context, shop Shop, closings []Closing, last Month) (*collection, error) {
+	c := &collection{closings: closings}
 	if n := len(c.closings); n > 0 {
 		c.first = c.closings[n-1].Month.Next()
 		if !c.closings[0].isFirst() {
@@ -271,19 +267,23 @@ func (s *Service) Close(ctx context.Context, shop Shop, last Month, leaveOpen bo
 	if now.Before(last.End(shop.Zone)) {
 		return nil, fmt.Errorf("%s %w: it ends at %s", last, ErrNotOver, last.End(shop.Zone).Format(time.RFC3339))
 	}
-	c, err := s.collect(ctx, shop, last)
+	closings, err := s.storage.Closings(ctx, shop.ID)
 	if err != nil {
 		return nil, fmt.Errorf("close %s: %w", last, err)
 	}
-	if last < c.first {
+	if n := len(closings); n > 0 && last <= closings[n-1].Month {
 		return nil, fmt.Errorf("%s %w", last, ErrClosed)
+	}
+	c, err := s.collect(ctx, shop, closings, last)
+	if err != nil {
+		return nil, fmt.Errorf("close %s: %w", last, err)
 	}
 	if len(c.open) > 0 && !leaveOpen {
 		return nil, openError(c.open, last)
 	}
 	previous, before := "", Month("")
-	if n := len(c.closings); n > 0 {
-		previous, before = hash(c.closings[n-1].Statement), c.closings[n-1].Month
+	if n := len(closings); n > 0 {
+		previous, before = hash(closings[n-1].Statement), closings[n-1].Month
 	}
 	var files []File
 	for month := c.first; month <= last; month = month.Next() {
@@ -345,7 +345,7 @@ func (s *Service) Month(ctx context.Context, shop Shop, month Month) (File, erro
 	if n := len(closings); n > 0 && month < closings[n-1].Month {
 		return File{}, fmt.Errorf("%s %w, and a later month is: the books begin later, or its lines were removed", month, ErrNotClosed)
 	}
-	c, err := s.collect(ctx, shop, month)
+	c, err := s.collect(ctx, shop, closings, month)
 	if err != nil {
 		return File{}, err
 	}

@@ -136,20 +136,18 @@ func amount(target *string) func(any) error {
 
 // percent parses a VAT rate: a JSON number, a string of digits, or an empty string. It never uses a float.
 func percent(target *string) func(any) error {
-	return func(value any) error {
-		t, ok := value.(string)
-		if n, isNumber := value.(json.Number); isNumber {
-			plain, err := api.Plain(n)
-			if err != nil {
-				return err
-			}
-			t, ok = plain, true
-		}
-		if !ok {
+	return func(value any) (err error) {
+		switch v := value.(type) {
+		case json.Number:
+			*target, err = api.Plain(v)
+		case string:
+			*target = v
+		default:
 			return api.ErrNotNumber
 		}
-		*target = t
-		_, err := merchant.ParseVATRate(t)
+		if err == nil {
+			_, err = merchant.ParseVATRate(*target)
+		}
 		return err
 	}
 }

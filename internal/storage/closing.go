@@ -55,24 +55,20 @@ func (s *Storage) MonthRecords(ctx context.Context, merchantID string, month boo
 func (s *Storage) SaveClosing(ctx context.Context, c books.Closing, lines []books.Record, examined []books.Changed) error {
 	err := s.write(ctx, func(ctx context.Context, q querier) error {
 		// Processes that close months of one merchant take turns.
-		if _, err := readOneRow(ctx, q, "SELECT id FROM merchants WHERE id = $1"+s.engine.ForUpdate, c.MerchantID); err != nil {
+		if _, err := column[string](q.QueryRowContext(ctx, "SELECT id FROM merchants WHERE id = $1"+s.engine.ForUpdate, c.MerchantID)); err != nil {
 			return err
 		}
-		newest, err := readOneRow(ctx, q, "SELECT COALESCE(MAX(month), '') FROM closings WHERE merchant_id = $1", c.MerchantID)
+		newest, err := column[string](q.QueryRowContext(ctx, "SELECT COALESCE(MAX(month), '') FROM closings WHERE merchant_id = $1", c.MerchantID))
 		if err != nil {
 			return err
 		}
 		if newest != string(c.After) {
 			return books.ErrClosed
 		}
-		inserted, err := exec(ctx, q, `
-			INSERT INTO closings (merchant_id, month, closed_at, lines, header, statement) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+		_, err = q.ExecContext(ctx, "INSERT INTO closings (merchant_id, month, closed_at, lines, header, statement) VALUES ($1, $2, $3, $4, $5, $6)",
 			c.MerchantID, string(c.Month), c.ClosedAt.UnixMilli(), c.Lines, c.Header, c.Statement)
 		if err != nil {
 			return err
-		}
-		if inserted == 0 {
-			return books.ErrClosed
 		}
 		for i, l := range lines {
 			_, err := q.ExecContext(ctx, "INSERT INTO closed_lines (merchant_id, month, number, movement, owner, record) VALUES ($1, $2, $3, $4, $5, $6)",
@@ -109,7 +105,7 @@ func (s *Storage) removeClosings(ctx context.Context, q querier, run *bookRun) e
 		return err
 	}
 	// The newest stays, so that the months before it are not closed again.
-	newest, err := readOneRow(ctx, q, "SELECT COALESCE(MAX(month), '') FROM closings WHERE merchant_id = $1", run.merchantID)
+	newest, err := column[string](q.QueryRowContext(ctx, "SELECT COALESCE(MAX(month), '') FROM closings WHERE merchant_id = $1", run.merchantID))
 	if err != nil {
 		return fmt.Errorf("remove closed months: %w", err)
 	}
@@ -126,10 +122,4 @@ func (s *Storage) removeClosings(ctx context.Context, q querier, run *bookRun) e
 	return s.record(ctx, q, audit.Change{
 		MerchantID: run.merchantID, Action: "closings.removed", Subject: run.merchantID, Before: audit.Fields{"months": strconv.FormatInt(removed, 10)}, After: audit.Fields{"first": first},
 	})
-}
-
-// readOneRow returns the text of a query with one row and one column.
-func readOneRow(ctx context.Context, q querier, query string, args ...any) (text string, err error) {
-	err = q.QueryRowContext(ctx, query, args...).Scan(&text)
-	return text, err
 }

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"cmp"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -224,6 +225,25 @@ func (r priceRow) price(coin, fiat money.Currency) (invoice.Price, error) {
 		return invoice.Price{}, err
 	}
 	return invoice.Price{Asset: r.Asset, Expected: expected, EUR: eur, USD: usd, Other: other}, nil
+}
+
+// marketRateRow is a market rate as stored in columns.
+type marketRateRow struct {
+	price, source string // "" if none was known
+	at            sql.Null[int64]
+}
+
+func newMarketRateRow(r invoice.MarketRate) marketRateRow {
+	return marketRateRow{rateText(r.Price), r.Source, millis(r.At)}
+}
+
+// marketRate returns the rate of the columns, for one coin.
+func (r marketRateRow) marketRate(coin money.Currency) (m invoice.MarketRate, err error) {
+	if m.Price, err = parseRate(r.price, coin, money.EUR); err != nil {
+		return m, fmt.Errorf("market rate: %w", err)
+	}
+	m.Source, m.At = r.source, fromMillis(r.at)
+	return m, nil
 }
 
 // rateText returns the price of a rate, "" if it is zero.

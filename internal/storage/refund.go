@@ -40,8 +40,7 @@ type refundRow struct {
 	trouble, formerAmounts                string
 	checked, checkedBy                    string
 	checkedAt                             sql.Null[int64]
-	marketRate, marketSource              string
-	marketAt                              sql.Null[int64]
+	market                                marketRateRow
 	watchUntil                            sql.Null[int64]
 }
 
@@ -62,7 +61,7 @@ func refundsToRows(inv *invoice.Invoice) []refundRow {
 			row.rate = r.Rate.Price()
 		}
 		row.trouble, row.watchUntil = string(r.Trouble), millis(r.WatchUntil)
-		row.marketRate, row.marketSource, row.marketAt = rateText(r.MarketRate.Price), r.MarketRate.Source, millis(r.MarketRate.At)
+		row.market = newMarketRateRow(r.MarketRate)
 		row.checked, row.checkedBy, row.checkedAt = string(r.CheckedTrouble), r.Checked.By, millis(r.Checked.At)
 		for _, a := range r.FormerAmounts {
 			row.formerAmounts += " " + a.Minor().String()
@@ -105,11 +104,8 @@ func (r refundRow) refund(fiat money.Currency) (invoice.Refund, error) {
 		refund.FormerAmounts = append(refund.FormerAmounts, money.FromMinor(former, coin))
 	}
 	var err error
-	if r.marketRate != "" {
-		if refund.MarketRate.Price, err = money.ParseRate(r.marketRate, coin, money.EUR); err != nil {
-			return refund, fmt.Errorf("market rate: %w", err)
-		}
-		refund.MarketRate.Source, refund.MarketRate.At = r.marketSource, fromMillis(r.marketAt)
+	if refund.MarketRate, err = r.market.marketRate(coin); err != nil {
+		return refund, err
 	}
 	if r.rate == "" {
 		return refund, nil
@@ -154,7 +150,7 @@ func (r *refundRow) fields() []any {
 		&r.rate, &r.rateSource, &r.value, &r.heldUntil, &r.address, &r.script, &r.addressBy, &r.tx, &r.reason, &r.askedBy, &r.askedAt,
 		&r.preparedBy, &r.preparedAt, &r.sentBy, &r.sentAt, &r.closedBy, &r.closedAt, &r.receivedAt, &r.endedQuote,
 		&r.payID, &r.paySeenAt, &r.payHeight, &r.payHash, &r.payTime, &r.payConfirmations, &r.payRequired, &r.trouble, &r.formerAmounts, &r.watchUntil,
-		&r.checked, &r.checkedBy, &r.checkedAt, &r.marketRate, &r.marketSource, &r.marketAt,
+		&r.checked, &r.checkedBy, &r.checkedAt, &r.market.price, &r.market.source, &r.market.at,
 	}
 }
 
@@ -190,7 +186,7 @@ func saveRefunds(ctx context.Context, q querier, before, after []refundRow) erro
 				r.value, r.heldUntil, r.address, r.script, r.addressBy, r.tx, r.reason, r.askedBy, r.askedAt, r.preparedBy, r.preparedAt,
 				r.sentBy, r.sentAt, r.closedBy, r.closedAt, r.receivedAt, r.endedQuote,
 				r.payID, r.paySeenAt, r.payHeight, r.payHash, r.payTime, r.payConfirmations, r.payRequired, r.trouble, r.formerAmounts, r.watchUntil,
-				r.checked, r.checkedBy, r.checkedAt, r.marketRate, r.marketSource, r.marketAt)
+				r.checked, r.checkedBy, r.checkedAt, r.market.price, r.market.source, r.market.at)
 		case r != before[i]:
 			_, err = q.ExecContext(ctx, `
 				UPDATE refunds SET
@@ -206,7 +202,7 @@ func saveRefunds(ctx context.Context, q querier, before, after []refundRow) erro
 				r.value, r.heldUntil, r.address, r.script, r.addressBy, r.tx, r.reason, r.askedBy,
 				r.preparedBy, r.preparedAt, r.sentBy, r.sentAt, r.closedBy, r.closedAt, r.receivedAt, r.endedQuote,
 				r.payID, r.paySeenAt, r.payHeight, r.payHash, r.payTime, r.payConfirmations, r.payRequired, r.trouble, r.formerAmounts, r.watchUntil,
-				r.checked, r.checkedBy, r.checkedAt, r.marketRate, r.marketSource, r.marketAt)
+				r.checked, r.checkedBy, r.checkedAt, r.market.price, r.market.source, r.market.at)
 		}
 		if err != nil {
 			return fmt.Errorf("write refund %s: %w", r.id, err)

@@ -30,8 +30,7 @@ type transferRow struct {
 	toldReceived            bool
 	toldConfirmed           bool
 	firm, instant           bool
-	rate, rateSource        string
-	rateAt                  sql.Null[int64]
+	rate                    marketRateRow
 }
 
 // transfersToRows returns the rows of an invoice's transfers, in order.
@@ -54,7 +53,7 @@ func transfersToRows(inv *invoice.Invoice) []transferRow {
 		if t.Market != nil {
 			rows[i].market = t.Market.String()
 		}
-		rows[i].rate, rows[i].rateSource, rows[i].rateAt = rateText(t.Rate.Price), t.Rate.Source, millis(t.Rate.At)
+		rows[i].rate = newMarketRateRow(t.Rate)
 	}
 	return rows
 }
@@ -83,12 +82,8 @@ func (r transferRow) transfer(fiat money.Currency) (invoice.Transfer, error) {
 		}
 		t.Market = &market
 	}
-	if r.rate != "" {
-		price, err := money.ParseRate(r.rate, amount.Currency(), money.EUR)
-		if err != nil {
-			return invoice.Transfer{}, fmt.Errorf("market rate: %w", err)
-		}
-		t.Rate = invoice.MarketRate{Price: price, Source: r.rateSource, At: fromMillis(r.rateAt)}
+	if t.Rate, err = r.rate.marketRate(amount.Currency()); err != nil {
+		return invoice.Transfer{}, err
 	}
 	return t, nil
 }
@@ -108,7 +103,7 @@ func readTransferColumns(row scanner) (r transferRow, err error) {
 	err = row.Scan(&r.network, &r.id, &r.invoiceID, &r.tx, &r.asset, &r.script, &r.amount, &r.currency,
 		&r.decimals, &r.coinbase, &r.presence, &r.firstSeen, &r.sighted, &r.blockHeight, &r.blockHash,
 		&r.blockTime, &r.confirmedAt, &r.confirmations, &r.required, &r.old, &r.unsure, &r.market, &r.folded, &r.toldReceived, &r.toldConfirmed, &r.firm, &r.instant,
-		&r.rate, &r.rateSource, &r.rateAt)
+		&r.rate.price, &r.rate.source, &r.rate.at)
 	return r, err
 }
 
@@ -126,7 +121,7 @@ func (r transferRow) insert(ctx context.Context, q querier, number int64) error 
 		r.network, r.id, r.invoiceID, number, r.tx, r.asset, r.script, r.amount, r.currency,
 		r.decimals, r.coinbase, r.presence, r.firstSeen, r.sighted, r.blockHeight, r.blockHash,
 		r.blockTime, r.confirmedAt, r.confirmations, r.required, r.old, r.unsure, r.market, r.folded, r.toldReceived, r.toldConfirmed, r.firm, r.instant,
-		r.rate, r.rateSource, r.rateAt)
+		r.rate.price, r.rate.source, r.rate.at)
 	return err
 }
 
@@ -140,7 +135,7 @@ func (r transferRow) update(ctx context.Context, q querier) error {
 		WHERE network = $1 AND id = $2`,
 		r.network, r.id, r.presence, r.firstSeen, r.sighted, r.blockHeight, r.blockHash, r.blockTime,
 		r.confirmedAt, r.confirmations, r.required, r.old, r.market, r.tx, r.amount, r.unsure, r.folded, r.toldReceived, r.toldConfirmed, r.firm, r.instant,
-		r.rate, r.rateSource, r.rateAt)
+		r.rate.price, r.rate.source, r.rate.at)
 	return err
 }
 

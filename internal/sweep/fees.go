@@ -127,7 +127,7 @@ func (d *drafting) estimateToken(ctx context.Context, indexes []int) error {
 	d.fees.base = max(d.fees.base, above(estimates[0].Gas, marginal))
 	d.fees.row[code] = marginal + above(estimates[2].Gas, estimates[3].Gas)
 	d.fees.first[code] = above(estimates[4].Gas, estimates[2].Gas)
-	data, err := d.dataFees(ctx, [][]byte{d.carrierBytes(sample.calls)})
+	data, err := dataFees(ctx, d.evm.Quorum, d.tip, d.network, [][]byte{d.carrierBytes(sample.calls)})
 	if err != nil {
 		return err
 	}
@@ -191,12 +191,7 @@ func HasDataFee(n plan.Network) bool {
 	return slices.Contains([]string{"base", "optimism", "base-sepolia"}, n.ID)
 }
 
-// dataFees returns for each transaction twice the present fee for its data; zero on networks without one.
-func (d *drafting) dataFees(ctx context.Context, transactions [][]byte) ([]*big.Int, error) {
-	return dataFees(ctx, d.evm.Quorum, d.tip, d.network, transactions)
-}
-
-// dataFees is the method without a drafting. tip is the newest block.
+// dataFees returns for each transaction twice the fee for its data after the newest block, tip; zero on networks without one.
 func dataFees(ctx context.Context, q *quorum.Quorum, tip ethereum.Header, network plan.Network, transactions [][]byte) ([]*big.Int, error) {
 	fees := make([]*big.Int, len(transactions))
 	if !HasDataFee(network) {
@@ -242,7 +237,7 @@ func (d *drafting) priceCoins(ctx context.Context) error {
 			return fmt.Errorf("read the nonces: %w", err)
 		}
 		t := evm.Transaction{ChainID: d.network.ChainID, Nonce: slices.Max(nonces), Tip: d.fees.tip, FeeCap: d.fees.cap, Gas: gas, To: d.To, Value: d.rows[indexes[0]].units}
-		data, err := d.dataFees(ctx, [][]byte{signedBytes(t)})
+		data, err := dataFees(ctx, d.evm.Quorum, d.tip, d.network, [][]byte{signedBytes(t)})
 		if err != nil {
 			return err
 		}

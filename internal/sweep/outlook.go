@@ -99,7 +99,7 @@ func (s *Sender) simulate(ctx context.Context, v *survey, one step) (moves []int
 			continue
 		}
 		if !succeeded[i] {
-			c.state, c.why = recorded.Refused, reasonContract
+			s.refuse(v, n)
 			continue
 		}
 		moves = append(moves, n)
@@ -293,11 +293,6 @@ func (s *Sender) repeat(ctx context.Context, v *survey) error {
 
 // HasPayer reports whether the signed file has the transactions of a payer.
 func (s *Sender) HasPayer() bool { return len(s.signed.Carriers) > 0 }
-
-// HasTokens reports whether rows of the plan need a payer.
-func (s *Sender) HasTokens() bool {
-	return slices.ContainsFunc(s.record.Plan.Rows, func(r plan.Row) bool { return r.Way == plan.ByAuthorization })
-}
 
 // After returns the Outlook of a recorded plan without reading the network: the rows that are not moved, by their recorded states.
 func After(r recorded.Sweep) Outlook {

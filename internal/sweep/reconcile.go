@@ -41,10 +41,6 @@ const maxReconciled = 10_000
 
 // Reconcile compares the records with the balances after the newest block, by asset of a network.
 func Reconcile(ctx context.Context, storage ReconcileStorage, c config.Config, merchantID string, network chain.ID, now func() time.Time) ([]Reconciled, error) {
-	e, err := queryableEVM(c, network, now)
-	if err != nil {
-		return nil, err
-	}
 	before, _, err := storage.RemovedBefore(ctx, merchantID)
 	switch {
 	case err != nil:
@@ -63,15 +59,7 @@ func Reconcile(ctx context.Context, storage ReconcileStorage, c config.Config, m
 	if err != nil {
 		return nil, err
 	}
-	wallets, err := issuedWallets(ctx, storage, merchantID)
-	if err != nil {
-		return nil, err
-	}
-	best, err := e.Quorum.Best(ctx)
-	if err != nil {
-		return nil, err
-	}
-	held, err := readWallets(ctx, e, best.Header, wallets)
+	e, held, err := readHoldings(ctx, storage, c, merchantID, network, now)
 	if err != nil {
 		return nil, err
 	}

@@ -44,24 +44,30 @@ type Storage interface {
 // Holdings lists the holdings of all addresses that were issued from a merchant's wallets on an EVM
 // network, including former wallets, so that the merchant can collect them with the wallets' seeds.
 func Holdings(ctx context.Context, storage Storage, c config.Config, merchantID string, network chain.ID, now func() time.Time) ([]Holding, error) {
-	e, err := queryableEVM(c, network, now)
-	if err != nil {
-		return nil, err
-	}
-	wallets, err := issuedWallets(ctx, storage, merchantID)
-	if err != nil {
-		return nil, err
-	}
-	best, err := e.Quorum.Best(ctx)
-	if err != nil {
-		return nil, err
-	}
-	found, err := readWallets(ctx, e, best.Header, wallets)
+	_, found, err := readHoldings(ctx, storage, c, merchantID, network, now)
 	list := []Holding{}
 	for _, h := range found {
 		list = append(list, h.public())
 	}
 	return list, err
+}
+
+// readHoldings returns a network, and the holdings of a merchant there after the newest block.
+func readHoldings(ctx context.Context, storage Storage, c config.Config, merchantID string, network chain.ID, now func() time.Time) (networks.EVM, []holding, error) {
+	e, err := queryableEVM(c, network, now)
+	if err != nil {
+		return e, nil, err
+	}
+	wallets, err := issuedWallets(ctx, storage, merchantID)
+	if err != nil {
+		return e, nil, err
+	}
+	best, err := e.Quorum.Best(ctx)
+	if err != nil {
+		return e, nil, err
+	}
+	found, err := readWallets(ctx, e, best.Header, wallets)
+	return e, found, err
 }
 
 // queryableEVM returns a watched network with an endpoint that may be queried by address.

@@ -24,7 +24,7 @@ const (
 	maxCarried  = 200        // rows of one carrying transaction: a row has 480 bytes, and nodes refuse more than 128 KiB
 	maxGas      = 16_777_216 // of one transaction, see EIP-7825
 	minGas      = 21_000     // of one transaction, see the Ethereum yellow paper, appendix G
-	maxFile     = 1 << 20    // bytes of a file
+	MaxFile     = 1 << 20    // bytes of a file
 )
 
 // Way is the way in which a row moves an amount.

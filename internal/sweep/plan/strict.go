@@ -18,8 +18,8 @@ import (
 // unmarshalStrict decodes one JSON object of a format and a version. It refuses other formats, newer versions,
 // unknown fields and fields that are given twice.
 func unmarshalStrict(content []byte, format string, version int, into any) error {
-	if len(content) > maxFile {
-		return fmt.Errorf("the file is larger than %d bytes", maxFile)
+	if len(content) > MaxFile {
+		return fmt.Errorf("the file is larger than %d bytes", MaxFile)
 	}
 	d := json.NewDecoder(bytes.NewReader(content))
 	if err := checkNames(d, "", 0); err != nil {

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"chequer/internal/evm"
@@ -71,6 +72,16 @@ func (p Plan) AmountText(asset string, units *big.Int) string {
 		}
 	}
 	return units.String()
+}
+
+// HasTokens reports whether rows of the plan have authorizations.
+func (p Plan) HasTokens() bool { return p.has(ByAuthorization) }
+
+// HasCoins reports whether rows of the plan send coins.
+func (p Plan) HasCoins() bool { return p.has(ByOwn) }
+
+func (p Plan) has(way Way) bool {
+	return slices.ContainsFunc(p.Rows, func(r Row) bool { return r.Way == way })
 }
 
 // Decimals returns the number of decimals of an asset of the plan's rows.

@@ -17,9 +17,6 @@ import (
 	"chequer/web/desk/visit"
 )
 
-// place is the path of the list.
-const place = "/sweeps"
-
 // pageSize is the number of plans on a page of the list. Each is read with all of its rows.
 const pageSize = 20
 
@@ -40,10 +37,10 @@ func (v *page) sweeps() error {
 	if err != nil {
 		return err
 	}
-	list := desk.Sweeps{Frame: f, Tabs: v.WalletTabs(place), Command: planCommand}
+	list := desk.Sweeps{Frame: f, Tabs: v.WalletTabs(visit.SweepsPath), Command: planCommand}
 	if len(all) > pageSize {
 		all = all[:pageSize]
-		list.Older = v.Below(place) + "?after=" + url.QueryEscape(all[pageSize-1].Plan.ID)
+		list.Older = v.Below(visit.SweepsPath) + "?after=" + url.QueryEscape(all[pageSize-1].Plan.ID)
 	}
 	for _, r := range all {
 		list.Rows = append(list.Rows, v.row(r))
@@ -65,7 +62,9 @@ func (v *page) row(r recorded.Sweep) desk.SweepRow {
 }
 
 // below returns the address of a page of a plan.
-func (v *page) below(p plan.Plan, path string) string { return v.Below(place + "/" + p.ID + path) }
+func (v *page) below(p plan.Plan, path string) string {
+	return v.Below(visit.SweepsPath + "/" + p.ID + path)
+}
 
 // fee returns the maximum fee of a plan in euro, at the rate of the plan.
 func (v *page) fee(p plan.Plan) string {

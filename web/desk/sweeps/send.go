@@ -7,15 +7,14 @@ import (
 	"math/big"
 	"mime"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/account"
+	"chequer/internal/chain/ethereum"
 	"chequer/internal/evm"
 	"chequer/internal/format"
 	"chequer/internal/sweep/plan"
@@ -25,14 +24,6 @@ import (
 	"chequer/views/desk"
 	"chequer/web/desk/visit"
 )
-
-// maxFile is the largest size of a signed file, in bytes.
-const maxFile = 1 << 20
-
-// isPayable reports whether a browser wallet may pay for rows of a plan.
-func isPayable(r recorded.Sweep, now time.Time) bool {
-	return r.Plan.Payer == nil && openTokens(r) > 0 && r.StoppedAt.IsZero() && !isOver(r, now.Add(plan.EndMargin))
-}
 
 // send asks for the signed file of a plan.
 func (v *page) send() error {
@@ -159,7 +150,7 @@ func (v *page) signedFile() ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFile+1))
+	return io.ReadAll(io.LimitReader(f, plan.MaxFile+1))
 }
 
 // encodeRows returns the numbers of rows as a form sends them.
@@ -217,9 +208,6 @@ func (v *page) ask() error {
 	return v.JSON(http.StatusOK, reply{})
 }
 
-// hash matches the hash of a transaction.
-var hash = regexp.MustCompile(`^0x[0-9a-f]{64}$`)
-
 // sent records the hash of a transaction that the wallet sent. The network decides what it moved, see Network.Settle.
 func (v *page) sent() error {
 	if !v.May(account.ManageWallets) {
@@ -234,7 +222,7 @@ func (v *page) sent() error {
 		return err
 	}
 	tx := strings.ToLower(v.FormValue("tx"))
-	if !hash.MatchString(tx) {
+	if _, isHash := ethereum.ParseHash(tx); !isHash {
 		return v.JSON(http.StatusUnprocessableEntity, reply{Error: v.Text("desk.sweep.hash")})
 	}
 	carried, err := v.Storage.RecordSweepCarried(v.Request().Context(), v.Shop.ID, r.Plan.ID, tx, rows, v.Now())

@@ -80,7 +80,7 @@ func (v *page) showSweep(status int, r recorded.Sweep, problem string) error {
 		return err
 	}
 	shown := desk.Sweep{
-		Frame: f, Back: views.Link{Text: v.Text("desk.sweeps"), URL: v.Below(place)}, Heading: heading, State: v.phase(r), Problem: problem, Notes: v.notes(r),
+		Frame: f, Back: views.Link{Text: v.Text("desk.sweeps"), URL: v.Below(visit.SweepsPath)}, Heading: heading, State: v.phase(r), Problem: problem, Notes: v.notes(r),
 		To: views.AddressGroups(p.To.String()), ToPage: v.ExplorerLink(explorers.Address(p.Network.ID, p.To.String())), Facts: v.facts(r),
 		Sent: v.transactions(r, explorers), Left: v.skipped(p),
 	}
@@ -90,11 +90,11 @@ func (v *page) showSweep(status int, r recorded.Sweep, problem string) error {
 	if shown.ToPage.URL != "" || slices.ContainsFunc(shown.Sent, func(t desk.SweepTransaction) bool { return t.Page.URL != "" }) {
 		shown.Explorer = v.Text("desk.explorer.note")
 	}
-	if hasTokens(p) && p.Payer == nil && r.Count(recorded.Moved) < len(r.Rows) {
+	if p.HasTokens() && p.Payer == nil && r.Count(recorded.Moved) < len(r.Rows) {
 		shown.Look = desk.Button{Action: v.below(p, "/look"), Text: v.Text("desk.sweep.look")}
 	}
 	if v.May(account.ManageWallets) {
-		if isPayable(r, v.Now()) {
+		if v.unpayable(r) == "" {
 			shown.Send = views.Link{Text: v.Text("desk.sweep.send"), URL: v.below(p, "/send")}
 			if shown.Again = r.Phase() == recorded.PhaseDone; shown.Again {
 				shown.Send.Text = v.Text("desk.sweep.send.again")
@@ -106,16 +106,6 @@ func (v *page) showSweep(status int, r recorded.Sweep, problem string) error {
 	}
 	v.addLines(&shown, r, explorers)
 	return v.Show(status, desk.SweepPage(shown))
-}
-
-// hasTokens reports whether rows of a plan have authorizations.
-func hasTokens(p plan.Plan) bool {
-	return slices.ContainsFunc(p.Rows, func(r plan.Row) bool { return r.Way == plan.ByAuthorization })
-}
-
-// hasCoins reports whether rows of a plan send coins.
-func hasCoins(p plan.Plan) bool {
-	return slices.ContainsFunc(p.Rows, func(r plan.Row) bool { return r.Way == plan.ByOwn })
 }
 
 // openTokens returns the number of rows with an authorization that are not sent, moved or expired. Refused and blocked rows count, because
@@ -215,12 +205,12 @@ func (v *page) notes(r recorded.Sweep) (notes []desk.Result) {
 		return notes
 	}
 	switch n := openTokens(r); {
-	case hasTokens(p) && p.Payer != nil:
+	case p.HasTokens() && p.Payer != nil:
 		add("wait", "desk.sweep.note.payer")
 	case n > 0:
 		notes = append(notes, desk.Result{Shape: "wait", Text: v.Words.Count("desk.sweep.note.wallet", n)})
 	}
-	if hasCoins(p) && p.Payer == nil {
+	if p.HasCoins() && p.Payer == nil {
 		add("wait", "desk.sweep.note.coins", "Coin", p.Network.Coin)
 	}
 	return notes
@@ -264,7 +254,7 @@ func (v *page) askToStop() error {
 		{Shape: "ok", Text: v.Text("desk.sweep.stop.sends")},
 		{Shape: "warn", Text: v.Text("desk.sweep.stop.valid", "Time", p.Until(), "Address", p.To.String())},
 	}
-	if hasCoins(p) {
+	if p.HasCoins() {
 		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.sweep.stop.coins")})
 	}
 	return v.Show(http.StatusOK, desk.DecisionPage(desk.Decision{

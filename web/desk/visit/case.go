@@ -47,9 +47,7 @@ func (v *Visit) defaultAction(inv *invoice.Invoice, s invoice.Summary, e *invoic
 	d := v.Decisions(e)
 	late := s.Has(invoice.Late) || s.Has(invoice.Older)
 	switch {
-	case slices.ContainsFunc(inv.Refunds, invoice.Refund.Pending):
-		return views.Link{Text: v.Text("desk.refund.open"), URL: address + "/" + Refund}
-	case s.Has(invoice.RefundInTrouble):
+	case slices.ContainsFunc(inv.Refunds, invoice.Refund.Pending), s.Has(invoice.RefundInTrouble):
 		return views.Link{Text: v.Text("desk.refund.open"), URL: address + "/" + Refund}
 	case isRefundRequested(s, e):
 		return views.Link{Text: v.Text("desk.refund.prepare"), URL: address + "/" + Refund}

@@ -31,6 +31,9 @@ const SellPath = "/products"
 // WalletsPath is the path of the place with the wallets and the sweeps.
 const WalletsPath = "/wallets"
 
+// SweepsPath is the path of the sweeps.
+const SweepsPath = "/sweeps"
+
 // ShopPath is the path of the page of the shop's name and of new shops.
 const ShopPath = "/shop"
 
@@ -137,7 +140,7 @@ func (v *Visit) SettingsTabs(current string) []desk.Tab {
 func (v *Visit) WalletTabs(current string) []desk.Tab {
 	return []desk.Tab{
 		{Text: v.Text("desk.wallets"), URL: v.Below(WalletsPath), Current: current == WalletsPath},
-		{Text: v.Text("desk.sweeps"), URL: v.Below("/sweeps"), Current: current == "/sweeps"},
+		{Text: v.Text("desk.sweeps"), URL: v.Below(SweepsPath), Current: current == SweepsPath},
 	}
 }
 
