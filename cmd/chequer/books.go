@@ -269,11 +269,11 @@ func (s *shell) booksReconcile() *cobra.Command {
 	c := list(s, "reconcile", "Compare the coins that the records say to be at the addresses of an EVM network with those that the network shows",
 		func(call invocation) ([]sweep.Reconciled, error) {
 			return sweep.Reconcile(call.Context(), call.core.Storage, call.cfg, call.shop.ID, chain.ID(network), call.core.Now)
-		}, "ASSET\tRECEIVED\tSWEPT\tFEES\tEXPECTED\tHELD\tDIFFERENCE", func(r sweep.Reconciled) []any {
-			return []any{r.Asset, r.Received, r.Swept, r.Fees, r.Expected, r.Held, r.Difference}
+		}, "ASSET\tRECEIVED\tFUNDED\tSWEPT\tFEES\tEXPECTED\tHELD\tDIFFERENCE", func(r sweep.Reconciled) []any {
+			return []any{r.Asset, r.Received, r.Funded, r.Swept, r.Fees, r.Expected, r.Held, r.Difference}
 		})
-	c.Long = `Adds the confirmed payments of each asset, subtracts what sweeps moved and the fees that the addresses paid, and compares
-the rest with the balances of all addresses after the newest block. A difference is money that no record explains, a
+	c.Long = `Adds the confirmed payments of each asset and what payers of sweeps sent to the addresses for fees, subtracts what sweeps
+moved and the fees that the addresses paid, and compares the rest with the balances of all addresses after the newest block. A difference is money that no record explains, a
 payment that is not final yet, or a row of a sweep whose state was not read since. For
 Bitcoin and Litecoin compare the column output of the lines with the list of your wallet.`
 	c.Example = "  chequer books reconcile --network base"

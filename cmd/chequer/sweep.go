@@ -56,9 +56,12 @@ func (s *shell) sweepPlan() *cobra.Command {
 		Short: "Make the plan of a sweep, which chequer sign signs on a computer that is offline",
 		Long: `Reads what the addresses of former payments hold, and writes a plan that moves it to one address. It moves nothing: the
 server cannot spend. Only amounts are included that are as deep as the payment policy requires, and whose share of the
-fee is small. With --payer the signed file has the transactions that carry the authorizations of tokens.`,
+fee is small. With --payer the signed file has the transactions that carry the authorizations of tokens. With --fund the
+payer first sends the coin for the fee to each address that holds a token without authorizations; what the fee does not
+use stays there.`,
 		Example: `  chequer sweep plan --network base --to 0x… --payer 0x…
-  chequer sweep plan --network base --to 0x… --assets EURC-BASE --skip-above 1 --out eurc.json`,
+  chequer sweep plan --network base --to 0x… --assets EURC-BASE --skip-above 1 --out eurc.json
+  chequer sweep plan --network ethereum --to 0x… --assets USDT --fund --payer 0x…`,
 		Args: cobra.NoArgs,
 		RunE: answer(s, f.run, func(w io.Writer, made planned) {
 			fmt.Fprintf(w, "%s Fingerprint %s.\n", made.Text, made.Fingerprint)
@@ -80,6 +83,7 @@ fee is small. With --payer the signed file has the transactions that carry the a
 	flags.StringVar(&f.payer, "payer", "", "address of an account that pays the fees of tokens; it belongs to the words that sign")
 	flags.StringVar(&f.request.Wallet, "wallet", "", "ID of the wallet, if several have holdings")
 	flags.IntVar(&f.days, "days", 7, "days for which the signatures are valid, at most 30")
+	flags.BoolVar(&f.request.Fund, "fund", false, "include tokens without authorizations, such as USDT: the payer sends the coin for the fees to their addresses")
 	flags.BoolVar(&f.request.AlsoWatched, "also-watched", false, "include coins at addresses that are watched for later payments")
 	flags.BoolVar(&f.request.AcceptFee, "anyway", false, "accept a fee of more than 5 %, and a destination that is a contract")
 	for _, name := range []string{"network", "to"} {
@@ -157,9 +161,11 @@ func (f *planFlags) describe(draft sweep.Draft) planned {
 	}
 	made.next = fmt.Sprintf("\nTake %s to a computer that is offline, compare the fingerprint, and sign there:\n  %s\nThen send the signed file from here:\n  chequer sweep send %s\n",
 		f.out, signing, strings.TrimSuffix(f.out, ".json")+".signed.json")
-	isToken := func(r plan.Row) bool { return r.Way == plan.ByAuthorization }
-	if p.Payer == nil && slices.ContainsFunc(p.Rows, isToken) {
+	if p.Payer == nil && p.HasAuthorizations() {
 		made.next += "The plan has no payer: a wallet in the browser sends its tokens at the desk, under Wallets, Sweeps. With --payer ADDRESS chequer sweep send does.\n"
+	}
+	if slices.ContainsFunc(p.Skipped, func(s plan.Skipped) bool { return s.Why == plan.NoWay }) {
+		made.next += "Tokens without authorizations are skipped. With --fund and --payer ADDRESS the payer sends the coin for the fees to their addresses.\n"
 	}
 	return made
 }
@@ -324,11 +330,11 @@ func (s *shell) writeSweep(w io.Writer, d sweepDetail) {
 
 // stopped is a plan that was stopped as it is printed.
 type stopped struct {
-	Stopped    string `json:"stopped"`
-	ValidUntil string `json:"valid_until"`
-	To         string `json:"to"`
-	hasCoins   bool
-	until      string
+	Stopped         string `json:"stopped"`
+	ValidUntil      string `json:"valid_until"`
+	To              string `json:"to"`
+	hasTransactions bool
+	until           string
 }
 
 func (s *shell) sweepStop() *cobra.Command {
@@ -345,12 +351,11 @@ func (s *shell) sweepStop() *cobra.Command {
 				return stopped{}, err
 			}
 			p := found.Plan
-			isCoin := func(r plan.Row) bool { return r.Way == plan.ByOwn }
-			return stopped{p.ID, console.Stamp(p.ValidUntil), p.To.String(), slices.ContainsFunc(p.Rows, isCoin), p.Until()}, nil
+			return stopped{p.ID, console.Stamp(p.ValidUntil), p.To.String(), p.HasTransactions(), p.Until()}, nil
 		}, func(w io.Writer, r stopped) {
 			fmt.Fprintf(w, "stopped %s\nSignatures work until %s, and can only pay %s.\n", r.Stopped, r.until, r.To)
-			if r.hasCoins {
-				fmt.Fprintln(w, "The transactions of coins work until their addresses send another one.")
+			if r.hasTransactions {
+				fmt.Fprintln(w, "The transactions of addresses work until these send another one.")
 			}
 		}),
 	}

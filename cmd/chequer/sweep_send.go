@@ -209,7 +209,7 @@ func dataFeeText(p plan.Plan) string {
 
 // writeUnsent prints that the signed file cannot move some rows.
 func writeUnsent(w io.Writer, sender *sweep.Sender, unsent int) {
-	if sender.Sweep().Plan.HasTokens() && !sender.HasPayer() {
+	if sender.Sweep().Plan.HasAuthorizations() && !sender.HasPayer() {
 		fmt.Fprintf(w, "%d rows are not sent: the signed file has no transactions of a payer. Upload it at the desk, where a wallet in the browser sends them, or plan with --payer ADDRESS and sign with --payer PATH.\n", unsent)
 		return
 	}

@@ -270,8 +270,8 @@ func sweepMovements(s recorded.Sweep, zone *time.Location) (movements []Movement
 				Amount:  decimal.NewNullDecimal(decimal.NewFromBigInt(new(big.Int).Neg(planned.Amount), -int32(s.Plan.Decimals(planned.Asset)))),
 				Address: planned.From.String(), Tx: row.Tx, Sweep: s.Plan.ID,
 			}
-			if row.Fee != nil {
-				l.FeeAmount, l.FeeAsset = decimal.NewNullDecimal(decimal.NewFromBigInt(row.Fee, -plan.CoinDecimals)), s.Plan.Network.Coin
+			if fee := row.TotalFee(); fee != nil {
+				l.FeeAmount, l.FeeAsset = decimal.NewNullDecimal(decimal.NewFromBigInt(fee, -plan.CoinDecimals)), s.Plan.Network.Coin
 			}
 			movements = append(movements, Movement{"sweep:" + s.Plan.ID + ":" + strconv.Itoa(i+1), l})
 		}

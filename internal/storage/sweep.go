@@ -57,8 +57,8 @@ func (s *Storage) AddSweep(ctx context.Context, added recorded.Sweep) error {
 			return err
 		}
 		for i, row := range added.Rows {
-			_, err := q.ExecContext(ctx, "INSERT INTO sweep_rows (sweep_id, number, state, tx, changed_at, fee) VALUES ($1, $2, $3, $4, $5, $6)",
-				r.id, i+1, string(row.State), row.Tx, row.ChangedAt.UnixMilli(), feeText(row.Fee))
+			_, err := q.ExecContext(ctx, "INSERT INTO sweep_rows (sweep_id, number, state, tx, changed_at, fee, funding_fee) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+				r.id, i+1, string(row.State), row.Tx, row.ChangedAt.UnixMilli(), feeText(row.Fee), feeText(row.FundingFee))
 			if err != nil {
 				return fmt.Errorf("row %d: %w", i+1, err)
 			}
@@ -146,6 +146,14 @@ func feeText(fee *big.Int) string {
 	return fee.String()
 }
 
+// parseFee parses a text of feeText.
+func parseFee(text string) (*big.Int, error) {
+	if text == "" {
+		return nil, nil
+	}
+	return parseSum(text)
+}
+
 // sweepOf returns the recorded plan of a row, with the states of its rows.
 func (s *Storage) sweepOf(ctx context.Context, q querier, r sweepRecord) (recorded.Sweep, error) {
 	found, err := r.unseal(s.box)
@@ -154,16 +162,17 @@ func (s *Storage) sweepOf(ctx context.Context, q querier, r sweepRecord) (record
 	}
 	found.Rows, err = list(ctx, q, func(row scanner) (state recorded.Row, err error) {
 		var changedAt int64
-		var fee string
-		if err := row.Scan(&state.State, &state.Tx, &changedAt, &fee); err != nil {
+		var fee, fundingFee string
+		if err := row.Scan(&state.State, &state.Tx, &changedAt, &fee, &fundingFee); err != nil {
 			return state, err
 		}
 		state.ChangedAt = utc(changedAt)
-		if fee != "" {
-			state.Fee, err = parseSum(fee)
+		if state.Fee, err = parseFee(fee); err != nil {
+			return state, err
 		}
+		state.FundingFee, err = parseFee(fundingFee)
 		return state, err
-	}, "SELECT state, tx, changed_at, fee FROM sweep_rows WHERE sweep_id = $1 ORDER BY number", r.id)
+	}, "SELECT state, tx, changed_at, fee, funding_fee FROM sweep_rows WHERE sweep_id = $1 ORDER BY number", r.id)
 	if err != nil {
 		return found, fmt.Errorf("read the rows of %s: %w", r.id, err)
 	}

@@ -17,8 +17,8 @@ import (
 func (s *Storage) SaveSweepRows(ctx context.Context, id string, changes []recorded.Change) error {
 	err := s.write(ctx, func(ctx context.Context, q querier) error {
 		for _, c := range changes {
-			_, err := q.ExecContext(ctx, "UPDATE sweep_rows SET state = $3, tx = $4, changed_at = $5, fee = $7 WHERE sweep_id = $1 AND number = $2 AND state <> $6",
-				id, c.Number, string(c.Row.State), c.Row.Tx, c.Row.ChangedAt.UnixMilli(), string(recorded.Moved), feeText(c.Row.Fee))
+			_, err := q.ExecContext(ctx, "UPDATE sweep_rows SET state = $3, tx = $4, changed_at = $5, fee = $7, funding_fee = $8 WHERE sweep_id = $1 AND number = $2 AND state <> $6",
+				id, c.Number, string(c.Row.State), c.Row.Tx, c.Row.ChangedAt.UnixMilli(), string(recorded.Moved), feeText(c.Row.Fee), feeText(c.Row.FundingFee))
 			if err != nil {
 				return fmt.Errorf("row %d: %w", c.Number, err)
 			}

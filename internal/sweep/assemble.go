@@ -109,10 +109,7 @@ func (r row) planned() (plan.Row, plan.Path, error) {
 	}
 	account, steps := path[:len(path)-2], [2]uint32(path[len(path)-2:])
 	made := plan.Row{Steps: steps, From: r.address, Way: r.way, Asset: r.asset.Code, Amount: r.units}
-	if r.way == plan.ByOwn {
-		made.Cost = r.cost
-		return made, account, nil
-	}
+	made.Cost, made.Funding = r.cost, r.funding
 	made.Contract, made.Name, made.Version = r.domain.Contract, r.domain.Name, r.domain.Version
 	return made, account, nil
 }
@@ -152,7 +149,7 @@ func (d *drafting) carriers() (list []plan.Carrier) {
 
 // setPayer sets the payer of the plan, if the request names one.
 func (d *drafting) setPayer(ctx context.Context, p *plan.Plan, carriers []plan.Carrier) error {
-	if d.Payer == nil || len(carriers) == 0 {
+	if d.Payer == nil || len(carriers) == 0 && len(p.Funded()) == 0 {
 		return nil
 	}
 	nonces, err := d.evm.Quorum.Nonces(ctx, d.tip, []evm.Address{*d.Payer})
@@ -160,12 +157,20 @@ func (d *drafting) setPayer(ctx context.Context, p *plan.Plan, carriers []plan.C
 		return fmt.Errorf("read the nonce of the payer: %w", err)
 	}
 	p.Payer = &plan.Payer{Address: *d.Payer, Cost: plan.Cost{Nonce: nonces[0], Tip: d.fees.tip, FeeCap: d.fees.cap}, Carriers: carriers}
+	if len(p.Funded()) > 0 {
+		p.Payer.FundGas = d.fees.fund
+	}
 	return nil
+}
+
+// errPayer returns the error for a payer that holds too little.
+func errPayer(payer evm.Address, held, needed string) error {
+	return fmt.Errorf("the payer %s holds %s, and its transactions may take %s", payer, held, needed)
 }
 
 // setFee sets the highest fee of the plan: of its transactions, and of those of a browser wallet.
 func (d *drafting) setFee(ctx context.Context, p *plan.Plan, carriers []plan.Carrier) error {
-	carried := new(big.Int) // without the coin's own transactions, whose sender pays
+	carried := new(big.Int) // without the transactions of the addresses
 	for _, c := range carriers {
 		carried.Add(carried, d.fees.feeOf(c.Gas))
 	}
@@ -176,9 +181,15 @@ func (d *drafting) setFee(ctx context.Context, p *plan.Plan, carriers []plan.Car
 	}
 	total := new(big.Int).Set(carried)
 	for _, r := range d.rows {
-		if r.way == plan.ByOwn {
-			total.Add(total, r.fee)
+		if r.sends() {
+			total.Add(total, r.fee) // of a funded row with that of the transaction that funds it
 		}
+	}
+	needed := carried // by the payer
+	if n := len(p.Funded()); n > 0 {
+		one := new(big.Int).Add(d.fees.feeOf(d.fees.fund), d.fees.fundData)
+		needed = new(big.Int).Add(carried, p.FundingSum())
+		needed.Add(needed, one.Mul(one, big.NewInt(int64(n))))
 	}
 	coin, err := d.coinRate()
 	if err != nil {
@@ -198,8 +209,8 @@ func (d *drafting) setFee(ctx context.Context, p *plan.Plan, carriers []plan.Car
 	if err != nil {
 		return fmt.Errorf("read the balance of the payer: %w", err)
 	}
-	if balances[0].Cmp(carried) < 0 {
-		return fmt.Errorf("the payer %s holds %s, and its transactions may cost %s", p.Payer.Address, p.CoinText(balances[0]), p.CoinText(carried))
+	if balances[0].Cmp(needed) < 0 {
+		return errPayer(p.Payer.Address, p.CoinText(balances[0]), p.CoinText(needed))
 	}
 	return nil
 }

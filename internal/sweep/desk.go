@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"chequer/internal/config"
-	"chequer/internal/sweep/plan"
 	"chequer/internal/sweep/recorded"
 	"chequer/internal/token"
 )
@@ -152,5 +151,5 @@ func (s *Sender) propose(ctx context.Context) (recorded.Proposal, error) {
 // the network may accept it now.
 func (s *Sender) isOpen(n int) bool {
 	state := s.record.Rows[n-1].State
-	return s.record.Plan.Rows[n-1].Way == plan.ByAuthorization && state != recorded.Moved && state != recorded.Sent
+	return !s.record.Plan.Rows[n-1].SendsTransaction() && state != recorded.Moved && state != recorded.Sent
 }

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,13 +72,11 @@ func (d *drafting) checkWallet() error {
 // keepFinal chooses the block of the plan, and reduces the rows to what they held after it. The block is as deep as the payment policy
 // requires for the largest row.
 func (d *drafting) keepFinal(ctx context.Context) error {
+	if err := d.readRates(); err != nil {
+		return err
+	}
 	depth := 0
-	for i := range d.rows {
-		r := &d.rows[i]
-		var err error
-		if r.rate, err = d.rates.Rate(r.asset.Rate, r.asset.Currency, money.EUR); err != nil {
-			return fmt.Errorf("the value of %s in euro is unknown, so the share of the fee is: %w", r.asset.Code, err)
-		}
+	for _, r := range d.rows {
 		depth = max(depth, r.asset.Policy.Confirmations(wholeCents(r.value(r.units))))
 	}
 	if err := d.chooseBlock(ctx, depth); err != nil {
@@ -98,6 +97,31 @@ func (d *drafting) keepFinal(ctx context.Context) error {
 		}
 	}
 	d.rows = slices.DeleteFunc(d.rows, func(r row) bool { return r.units.Sign() == 0 })
+	return d.noRows()
+}
+
+// readRates sets the prices of the assets of the rows. A token from a bridge has that of the original token, and is skipped if there is none,
+// because it is no payment method.
+func (d *drafting) readRates() error {
+	unpriced := map[string]bool{} // by code of the asset
+	for i := range d.rows {
+		r := &d.rows[i]
+		var err error
+		r.rate, err = d.rates.Rate(cmp.Or(r.asset.Rate, r.asset.BridgeOf), r.asset.Currency, money.EUR)
+		switch {
+		case err == nil:
+		case r.asset.BridgeOf != "":
+			unpriced[r.asset.Code] = true
+		default:
+			return fmt.Errorf("the value of %s in euro is unknown, so the share of the fee is: %w", r.asset.Code, err)
+		}
+	}
+	d.skip(func(r row) plan.Reason {
+		if unpriced[r.asset.Code] {
+			return plan.Unpriced
+		}
+		return ""
+	})
 	return d.noRows()
 }
 
@@ -159,12 +183,12 @@ func (d *drafting) byAsset() [][]int {
 	return list
 }
 
-// skipWatched skips coins at addresses that are watched: sending them raises the nonce, and later coins at an address whose nonce was
-// raised conclude no payment.
+// skipWatched skips the rows whose addresses send a transaction and are watched: the transaction raises the nonce, and later coins at an address
+// whose nonce was raised conclude no payment. A funded row is skipped in any case, because the coin for its fee would count as a payment.
 func (d *drafting) skipWatched(ctx context.Context) error {
 	var scripts []string
 	for _, r := range d.rows {
-		if r.way == plan.ByOwn {
+		if r.sends() {
 			scripts = append(scripts, script(r.address))
 		}
 	}
@@ -175,21 +199,36 @@ func (d *drafting) skipWatched(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	isWatched := func(r row) bool { return r.way == plan.ByOwn && slices.Contains(watched, script(r.address)) }
-	if !d.AlsoWatched {
-		d.skip(func(r row) plan.Reason {
-			if isWatched(r) {
-				return plan.Watched
-			}
-			return ""
-		})
-		return d.noRows()
-	}
+	isWatched := func(r row) bool { return r.sends() && slices.Contains(watched, script(r.address)) }
+	d.skip(func(r row) plan.Reason {
+		if isWatched(r) && (!d.AlsoWatched || r.way == plan.ByFunding) {
+			return plan.Watched
+		}
+		return ""
+	})
 	for _, r := range d.rows {
 		if isWatched(r) {
 			d.unseen = append(d.unseen, r.address)
 		}
 	}
+	return d.noRows()
+}
+
+// skipSecond skips the rows whose address sends the transaction of another row: that of the coin if a token of the address is funded, and other
+// funded tokens. If one transaction failed, the next would wait for it.
+func (d *drafting) skipSecond(context.Context) error {
+	chosen := map[evm.Address]string{} // code of the asset
+	for _, r := range d.rows {
+		if _, isChosen := chosen[r.address]; r.way == plan.ByFunding && !isChosen {
+			chosen[r.address] = r.asset.Code
+		}
+	}
+	d.skip(func(r row) plan.Reason {
+		if code, isChosen := chosen[r.address]; isChosen && r.sends() && code != r.asset.Code {
+			return plan.Later
+		}
+		return ""
+	})
 	return nil
 }
 

@@ -37,6 +37,8 @@ type gasFees struct {
 	row      map[string]uint64 // of an authorization, by asset
 	first    map[string]uint64 // additionally of the first authorization for the destination, by asset
 	data     map[string]*big.Int
+	fund     uint64   // gas of a transaction that funds a row; 0 if none is funded
+	fundData *big.Int // fee for the data of such a transaction
 }
 
 // readFees reads the fees per gas. A base fee may double until the transactions are sent.
@@ -45,7 +47,7 @@ func (d *drafting) readFees(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.fees = gasFees{tip: tip, cap: limit, row: map[string]uint64{}, first: map[string]uint64{}, data: map[string]*big.Int{}}
+	d.fees = gasFees{tip: tip, cap: limit, row: map[string]uint64{}, first: map[string]uint64{}, data: map[string]*big.Int{}, fundData: new(big.Int)}
 	return nil
 }
 
@@ -224,41 +226,125 @@ func (d *drafting) priceCoins(ctx context.Context) error {
 		if d.rows[indexes[0]].way != plan.ByOwn {
 			continue
 		}
-		gas, err := d.estimateCoin(ctx, d.rows[indexes[0]])
+		first := d.rows[indexes[0]]
+		gas, err := d.estimateCoin(ctx, first.address, d.To)
 		if err != nil {
 			return err
 		}
-		var accounts []evm.Address
-		for _, i := range indexes {
-			accounts = append(accounts, d.rows[i].address)
-		}
-		nonces, err := d.evm.Quorum.Nonces(ctx, d.tip, accounts)
-		if err != nil {
-			return fmt.Errorf("read the nonces: %w", err)
-		}
-		t := evm.Transaction{ChainID: d.network.ChainID, Nonce: slices.Max(nonces), Tip: d.fees.tip, FeeCap: d.fees.cap, Gas: gas, To: d.To, Value: d.rows[indexes[0]].units}
-		data, err := dataFees(ctx, d.evm.Quorum, d.tip, d.network, [][]byte{signedBytes(t)})
-		if err != nil {
+		if err := d.priceTransactions(ctx, indexes, evm.Transaction{Gas: gas, To: d.To, Value: first.units}); err != nil {
 			return err
-		}
-		for n, i := range indexes {
-			r := &d.rows[i]
-			r.cost = plan.Cost{Nonce: nonces[n], Gas: gas, Tip: d.fees.tip, FeeCap: d.fees.cap}
-			r.fee = new(big.Int).Add(d.fees.feeOf(gas), data[0])
 		}
 	}
 	return nil
 }
 
-// estimateCoin returns the gas of a transaction that sends the coin to the destination: transferGas if that suffices, otherwise the
-// estimate with a margin, such as on Arbitrum, where gas includes the fee for data, and for a contract.
-func (d *drafting) estimateCoin(ctx context.Context, r row) (uint64, error) {
-	estimates, err := d.evm.Quorum.Estimates(ctx, []quorum.Message{{From: r.address, To: d.To, Value: big.NewInt(1)}})
+// priceTransactions sets the costs and the fees of rows whose addresses send transactions like t, of which only the gas, the receiver, the value
+// and the data are set.
+func (d *drafting) priceTransactions(ctx context.Context, indexes []int, t evm.Transaction) error {
+	nonces, err := d.evm.Quorum.Nonces(ctx, d.tip, d.accounts(indexes))
 	if err != nil {
-		return 0, fmt.Errorf("estimate the gas of %s: %w", r.asset.Code, err)
+		return fmt.Errorf("read the nonces: %w", err)
+	}
+	data, err := d.dataFee(ctx, slices.Max(nonces), t)
+	if err != nil {
+		return err
+	}
+	for n, i := range indexes {
+		r := &d.rows[i]
+		r.cost = plan.Cost{Nonce: nonces[n], Gas: t.Gas, Tip: d.fees.tip, FeeCap: d.fees.cap}
+		r.fee = new(big.Int).Add(d.fees.feeOf(t.Gas), data)
+	}
+	return nil
+}
+
+// dataFee returns twice the fee for the data of a transaction like t with a nonce.
+func (d *drafting) dataFee(ctx context.Context, nonce uint64, t evm.Transaction) (*big.Int, error) {
+	t.ChainID, t.Nonce, t.Tip, t.FeeCap = d.network.ChainID, nonce, d.fees.tip, d.fees.cap
+	fees, err := dataFees(ctx, d.evm.Quorum, d.tip, d.network, [][]byte{signedBytes(t)})
+	if err != nil {
+		return nil, err
+	}
+	return fees[0], nil
+}
+
+// accounts returns the addresses of the rows with some indexes.
+func (d *drafting) accounts(indexes []int) (list []evm.Address) {
+	for _, i := range indexes {
+		list = append(list, d.rows[i].address)
+	}
+	return list
+}
+
+// priceFunded estimates the gas of the transfers of each funded token, and sets the costs of their rows and what the payer sends to their
+// addresses.
+func (d *drafting) priceFunded(ctx context.Context) error {
+	for _, indexes := range d.byAsset() {
+		if d.rows[indexes[0]].way != plan.ByFunding {
+			continue
+		}
+		if err := d.priceTransfers(ctx, indexes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// priceTransfers does the work of priceFunded for the rows of one token.
+func (d *drafting) priceTransfers(ctx context.Context, indexes []int) error {
+	first := d.rows[indexes[0]]
+	data := evm.EncodeCall(transfer, evm.AddressWord(d.To), evm.UintWord(first.units))
+	estimates, err := d.evm.Quorum.Estimates(ctx, []quorum.Message{{From: first.address, To: first.domain.Contract, Data: data}})
+	if err != nil {
+		return fmt.Errorf("estimate the gas of %s: %w", first.asset.Code, err)
 	}
 	if estimates[0].Failed {
-		return 0, fmt.Errorf("%s does not accept %s from %s", d.To, r.asset.Symbol, r.address)
+		return fmt.Errorf("the contract of %s refuses a transfer from %s", first.asset.Code, first.address)
+	}
+	t := evm.Transaction{Gas: withMargin(estimates[0].Gas), To: first.domain.Contract, Value: new(big.Int), Data: data}
+	if err := d.priceTransactions(ctx, indexes, t); err != nil {
+		return err
+	}
+	coins, err := d.evm.Quorum.Balances(ctx, d.tip, d.accounts(indexes))
+	if err != nil {
+		return fmt.Errorf("read the balances: %w", err)
+	}
+	for n, i := range indexes {
+		r := &d.rows[i]
+		r.funding = new(big.Int).Sub(r.fee, coins[n])
+		if r.funding.Sign() <= 0 {
+			r.funding = new(big.Int)
+			continue
+		}
+		if err := d.priceFunding(ctx, *r); err != nil {
+			return err
+		}
+		r.fee.Add(r.fee, d.fees.feeOf(d.fees.fund))
+		r.fee.Add(r.fee, d.fees.fundData)
+	}
+	return nil
+}
+
+// priceFunding estimates the gas of a transaction that funds a row, once.
+func (d *drafting) priceFunding(ctx context.Context, r row) (err error) {
+	if d.fees.fund > 0 {
+		return nil
+	}
+	if d.fees.fund, err = d.estimateCoin(ctx, *d.Payer, r.address); err != nil {
+		return err
+	}
+	d.fees.fundData, err = d.dataFee(ctx, 1<<20, evm.Transaction{Gas: d.fees.fund, To: r.address, Value: r.funding})
+	return err
+}
+
+// estimateCoin returns the gas of a transaction that sends the coin: transferGas if that suffices, otherwise the estimate with a margin, such as
+// on Arbitrum, where gas includes the fee for data, and for a contract.
+func (d *drafting) estimateCoin(ctx context.Context, from, to evm.Address) (uint64, error) {
+	estimates, err := d.evm.Quorum.Estimates(ctx, []quorum.Message{{From: from, To: to, Value: big.NewInt(1)}})
+	if err != nil {
+		return 0, fmt.Errorf("estimate the gas of %s: %w", d.network.Coin, err)
+	}
+	if estimates[0].Failed {
+		return 0, fmt.Errorf("%s does not accept %s from %s", to, d.network.Coin, from)
 	}
 	if estimates[0].Gas <= transferGas {
 		return transferGas, nil

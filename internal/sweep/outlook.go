@@ -31,8 +31,9 @@ type Outlook struct {
 	// Fault is why nothing can be sent now; empty if there is no such reason.
 	Fault string
 
-	send []step
-	rows []condition
+	send  []step
+	later []step // transactions of addresses that the payer funds before
+	rows  []condition
 }
 
 // Outlook settles the plan, simulates the transactions that are not sent yet, and returns what sending them would do.
@@ -44,24 +45,28 @@ func (s *Sender) Outlook(ctx context.Context) (Outlook, error) {
 	o := Outlook{rows: v.rows}
 	var held []step // of the payer, which are sent only if a later one moves a row, because nonces have no gaps
 	for _, one := range s.openSteps(v) {
-		moves, err := s.simulate(ctx, v, one)
-		if err != nil {
-			return Outlook{}, err
+		isAwaited := func(n int) bool { return slices.Contains(o.Moves, n) && v.rows[n-1].awaitsFunding }
+		moves := slices.DeleteFunc(slices.Clone(one.rows), func(n int) bool { return !isAwaited(n) })
+		if one.kind != funding { // those of the addresses are before those that fund them
+			if moves, err = s.simulate(ctx, v, one); err != nil {
+				return Outlook{}, err
+			}
+			o.Moves = append(o.Moves, moves...)
 		}
-		o.Moves = append(o.Moves, moves...)
-		if one.isCarrier() {
+		switch {
+		case one.isPayers():
 			held = append(held, one)
 			if len(moves) > 0 {
 				o.send, held = append(o.send, held...), nil
 			}
-			continue
-		}
-		if len(moves) > 0 {
+		case len(moves) > 0 && v.rows[moves[0]-1].awaitsFunding:
+			o.later = append(o.later, one)
+		case len(moves) > 0:
 			o.send = append(o.send, one)
 		}
 	}
 	slices.Sort(o.Moves)
-	o.Transactions, o.Fee = len(o.send), feeOf(o.send)
+	o.Transactions, o.Fee = len(o.send)+len(o.later), feeOf(slices.Concat(o.send, o.later))
 	s.sortRows(v, &o)
 	o.Fault, err = s.fault(ctx, v, o)
 	return o, err
@@ -86,10 +91,12 @@ func (s *Sender) simulate(ctx context.Context, v *survey, one step) (moves []int
 	succeeded := make([]bool, len(one.rows))
 	switch {
 	case results[0] == nil:
-	case one.isCarrier():
+	case one.kind == carrying:
 		if succeeded, err = evm.ParseAggregate3(results[0], len(one.rows)); err != nil {
 			return nil, fmt.Errorf("simulate the transaction of row %d: %w", one.rows[0], err)
 		}
+	case s.record.Plan.Rows[one.rows[0]-1].Way == plan.ByFunding:
+		succeeded[0] = len(results[0]) == 0 || isTrue(results[0]) // EIP-20 lets a token return false; TetherToken returns nothing
 	default:
 		succeeded[0] = true
 	}
@@ -144,19 +151,20 @@ func (s *Sender) fault(ctx context.Context, v *survey, o Outlook) (string, error
 			return fmt.Sprintf("the network asks %s per million gas, and the plan allows %s: wait for lower fees, or make a new plan",
 				p.CoinText(millionGas(fees.Base)), p.CoinText(millionGas(one.FeeCap))), nil
 		}
-		if one.isCarrier() {
+		if one.isPayers() {
 			carried.Add(carried, one.MaxFee())
+			carried.Add(carried, one.Value)
 		}
 	}
 	if p.Payer == nil || carried.Sign() == 0 {
 		return "", nil
 	}
-	first := o.send[slices.IndexFunc(o.send, step.isCarrier)]
+	first := o.send[slices.IndexFunc(o.send, step.isPayers)]
 	if next := v.nonces[p.Payer.Address]; next != first.Nonce {
 		return fmt.Sprintf("the next transaction of the payer has the number %d, and the plan begins with %d: make a new plan", next, first.Nonce), nil
 	}
 	if coins := v.balances[p.Payer.Address]; coins.Cmp(carried) < 0 {
-		return fmt.Sprintf("the payer %s holds %s, and its transactions may cost %s", p.Payer.Address, p.CoinText(coins), p.CoinText(carried)), nil
+		return errPayer(p.Payer.Address, p.CoinText(coins), p.CoinText(carried)).Error(), nil
 	}
 	return "", nil
 }
@@ -259,6 +267,9 @@ func (s *Sender) Wait(ctx context.Context, wait time.Duration, report func(waiti
 		if waiting == 0 || s.now().After(deadline) {
 			return nil
 		}
+		if err := s.submitFunded(ctx, v); err != nil {
+			return err
+		}
 		if s.now().After(repeatAt) {
 			repeatAt = s.now().Add(repeatInterval)
 			if err := s.repeat(ctx, v); err != nil {
@@ -271,6 +282,25 @@ func (s *Sender) Wait(ctx context.Context, wait time.Duration, report func(waiti
 	}
 }
 
+// submitFunded sends the transactions of addresses that the payer has funded, unless the plan was stopped or is over.
+func (s *Sender) submitFunded(ctx context.Context, v *survey) error {
+	if s.timeFault(v) != "" {
+		return nil
+	}
+	for _, one := range s.openSteps(v) {
+		n := one.rows[0]
+		row, c := s.record.Rows[n-1], v.rows[n-1]
+		isReady := one.kind == moving && row.State == recorded.Sent && s.isFunding(row.Tx) && c.state == recorded.Planned && !c.awaitsFunding
+		if !isReady {
+			continue
+		}
+		if err := s.submit(ctx, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // poll returns the time between two reads of the network.
 func (s *Sender) poll() time.Duration { return max(s.evm.Quorum.Poll, pollInterval) }
 
@@ -278,8 +308,11 @@ func (s *Sender) poll() time.Duration { return max(s.evm.Quorum.Poll, pollInterv
 func (s *Sender) repeat(ctx context.Context, v *survey) error {
 	for _, one := range s.openSteps(v) {
 		isSent := func(n int) bool {
-			row := s.record.Rows[n-1]
-			return row.State == recorded.Sent && row.Tx == one.hash.String()
+			row, awaits := s.record.Rows[n-1], v.rows[n-1].awaitsFunding
+			if row.State != recorded.Sent {
+				return false
+			}
+			return row.Tx == one.hash.String() && (one.kind != moving || !awaits) || one.kind == funding && awaits
 		}
 		if !s.record.StoppedAt.IsZero() || !slices.ContainsFunc(one.rows, isSent) {
 			continue
@@ -292,7 +325,7 @@ func (s *Sender) repeat(ctx context.Context, v *survey) error {
 }
 
 // HasPayer reports whether the signed file has the transactions of a payer.
-func (s *Sender) HasPayer() bool { return len(s.signed.Carriers) > 0 }
+func (s *Sender) HasPayer() bool { return len(s.signed.Payer) > 0 }
 
 // After returns the Outlook of a recorded plan without reading the network: the rows that are not moved, by their recorded states.
 func After(r recorded.Sweep) Outlook {

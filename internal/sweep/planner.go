@@ -43,6 +43,8 @@ type Request struct {
 	SkipAbove  string        // the highest share of a row's fee in its amount, in per cent
 	Payer      *evm.Address  // nil if a browser wallet submits the authorizations
 	Validity   time.Duration // of the signatures
+	// Fund includes tokens without authorizations: the payer sends the coin for the fees to their addresses.
+	Fund bool
 	// AlsoWatched includes coins at addresses that are watched for later payments.
 	AlsoWatched bool
 	// AcceptContract allows a destination with code.
@@ -124,8 +126,13 @@ type row struct {
 	domain evm.Domain
 	rate   money.Rate // of the asset in euro
 	fee    *big.Int   // the most that the row costs alone, in the coin's smallest units
-	cost   plan.Cost  // of the way own
+	cost   plan.Cost  // of the transaction of the address
+	// funding is the amount that the payer sends to the address of a row whose way is fund, in the coin's smallest units.
+	funding *big.Int
 }
+
+// sends reports whether the address of the row sends a transaction.
+func (r row) sends() bool { return r.way == plan.ByOwn || r.way == plan.ByFunding }
 
 // value returns the value of an amount of a row's asset, in euro.
 func (r row) value(units *big.Int) *big.Rat {
@@ -135,8 +142,12 @@ func (r row) value(units *big.Int) *big.Rat {
 // Draft makes a plan and does not record it. Its errors are sentences for the operator; one is a *ContractError.
 func (p *Planner) Draft(ctx context.Context, r Request) (Draft, error) {
 	d := &drafting{Planner: p, Request: r, madeAt: p.now().UTC().Truncate(time.Second)}
+	if d.Fund && d.Payer == nil {
+		return Draft{}, errors.New("--fund needs --payer: the payer sends the coin for the fees")
+	}
 	for _, step := range []func(context.Context) error{
-		d.checkDestination, d.readHoldings, d.chooseWays, d.keepFinal, d.skipBlocked, d.skipWatched, d.readFees, d.priceTokens, d.priceCoins, d.skipExpensive,
+		d.checkDestination, d.readHoldings, d.chooseWays, d.keepFinal, d.skipBlocked, d.skipWatched, d.skipSecond,
+		d.readFees, d.priceTokens, d.priceCoins, d.priceFunded, d.skipExpensive,
 	} {
 		if err := step(ctx); err != nil {
 			return Draft{}, err

@@ -252,7 +252,7 @@ func TestPlan_is_refused(t *testing.T) {
 		"of_an_unknown_asset":         {func(r *Request) { r.Assets = []string{"DOGE"} }, `"DOGE" is not an asset on Base that is watched`},
 		"of_an_unknown_wallet":        {func(r *Request) { r.Wallet = "x" }, `the shop has no ETH wallet "x"`},
 		"without_holdings":            {func(r *Request) { r.Assets = []string{"ETH-BASE"} }, "there is nothing to sweep"},
-		"with_a_payer_without_coin":   {func(r *Request) { r.Payer = &payer }, "its transactions may cost"},
+		"with_a_payer_without_coin":   {func(r *Request) { r.Payer = &payer }, "its transactions may take"},
 		"for_a_wrong_share":           {func(r *Request) { r.SkipAbove = "two" }, `--skip-above "two"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -362,7 +362,7 @@ func TestPlan_of_50_rows_moves_them_when_it_is_signed_and_sent(t *testing.T) {
 		t.Fatalf("recorded %d plans, error %v", len(s.storage.recorded), err)
 	}
 	var tx string
-	s.Call(t, &tx, "eth_sendRawTransaction", signPlan(t, d.Plan).Carriers[0])
+	s.Call(t, &tx, "eth_sendRawTransaction", signPlan(t, d.Plan).Payer[0])
 	s.MineBlock(t)
 	var receipt struct{ Status, GasUsed string }
 	s.Call(t, &receipt, "eth_getTransactionReceipt", tx)

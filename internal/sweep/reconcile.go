@@ -12,7 +12,6 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/config"
 	"chequer/internal/report"
-	"chequer/internal/sweep/plan"
 	"chequer/internal/sweep/recorded"
 )
 
@@ -21,6 +20,7 @@ import (
 type Reconciled struct {
 	Asset      string `json:"asset"`
 	Received   string `json:"received"` // confirmed payments
+	Funded     string `json:"funded"`   // sent to the addresses by the payer of a sweep, for fees
 	Swept      string `json:"swept"`    // rows of sweeps that are moved
 	Fees       string `json:"fees"`     // paid by the addresses themselves
 	Expected   string `json:"expected"`
@@ -65,7 +65,7 @@ func Reconcile(ctx context.Context, storage ReconcileStorage, c config.Config, m
 	}
 	list := []Reconciled{}
 	for _, asset := range e.Assets() {
-		in, out, fees, there := new(big.Int), new(big.Int), new(big.Int), new(big.Int)
+		in, funded, out, fees, there := new(big.Int), new(big.Int), new(big.Int), new(big.Int), new(big.Int)
 		for _, sums := range received.ByKey {
 			for _, sum := range sums {
 				if sum.Asset == asset.Code {
@@ -74,7 +74,7 @@ func Reconcile(ctx context.Context, storage ReconcileStorage, c config.Config, m
 			}
 		}
 		for _, s := range sweeps {
-			if err := addSwept(s, asset, out, fees); err != nil {
+			if err := addSwept(s, asset, funded, out, fees); err != nil {
 				return nil, err
 			}
 		}
@@ -83,33 +83,37 @@ func Reconcile(ctx context.Context, storage ReconcileStorage, c config.Config, m
 				there.Add(there, h.units)
 			}
 		}
-		expected := new(big.Int).Sub(in, out)
+		expected := new(big.Int).Add(in, funded)
+		expected.Sub(expected, out)
 		expected.Sub(expected, fees)
-		if in.Sign() == 0 && there.Sign() == 0 && out.Sign() == 0 {
+		if in.Sign() == 0 && there.Sign() == 0 && out.Sign() == 0 && funded.Sign() == 0 {
 			continue
 		}
 		text := func(units *big.Int) string { return decimal.NewFromBigInt(units, -asset.Currency.Decimals).String() }
 		list = append(list, Reconciled{
-			Asset: asset.Code, Received: text(in), Swept: text(out), Fees: text(fees), Expected: text(expected), Held: text(there), Difference: text(new(big.Int).Sub(there, expected)),
+			Asset: asset.Code, Received: text(in), Funded: text(funded), Swept: text(out), Fees: text(fees), Expected: text(expected), Held: text(there), Difference: text(new(big.Int).Sub(there, expected)),
 		})
 	}
 	return list, nil
 }
 
-// addSwept adds the moved rows of a sweep in an asset, and the fees that the addresses paid in it.
-func addSwept(s recorded.Sweep, asset chain.Asset, out, fees *big.Int) error {
+// addSwept adds what the payer of a sweep sent to addresses in an asset, the moved rows in it, and the fees that the addresses paid in it.
+func addSwept(s recorded.Sweep, asset chain.Asset, funded, out, fees *big.Int) error {
 	if s.Plan.Network.ID != string(asset.Network) {
 		return nil
 	}
 	for i, row := range s.Rows {
 		planned := s.Plan.Rows[i]
+		if row.FundingFee != nil && asset.Policy.Balance {
+			funded.Add(funded, planned.Funding)
+		}
 		if row.State != recorded.Moved {
 			continue
 		}
 		if planned.Asset == asset.Code {
 			out.Add(out, planned.Amount)
 		}
-		if planned.Way != plan.ByOwn || !asset.Policy.Balance {
+		if !planned.SendsTransaction() || !asset.Policy.Balance {
 			continue
 		}
 		if row.Fee == nil {

@@ -69,8 +69,8 @@ func TestReconcile_finds_differences(t *testing.T) {
 	d := newDeal(t, s, request(), nil)
 	before := d.reconcile(t, 80_000_000, ether, recorded.New("shop", d.plan))
 	want := map[string]Reconciled{
-		"EURC-BASE": {Asset: "EURC-BASE", Received: "80", Swept: "0", Fees: "0", Expected: "80", Held: "80", Difference: "0"},
-		"ETH-BASE":  {Asset: "ETH-BASE", Received: "0.3", Swept: "0", Fees: "0", Expected: "0.3", Held: "0.3", Difference: "0"},
+		"EURC-BASE": {Asset: "EURC-BASE", Received: "80", Funded: "0", Swept: "0", Fees: "0", Expected: "80", Held: "80", Difference: "0"},
+		"ETH-BASE":  {Asset: "ETH-BASE", Received: "0.3", Funded: "0", Swept: "0", Fees: "0", Expected: "0.3", Held: "0.3", Difference: "0"},
 	}
 	if diff := cmp.Diff(want, before); diff != "" {
 		t.Errorf("before the sweep (-want +got):\n%s", diff)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 
 	"chequer/internal/chain"
@@ -54,11 +55,21 @@ type step struct {
 	hash evm.Hash
 	evm.Transaction
 	from evm.Address
+	kind stepKind
 	rows []int // numbers, from 1
 }
 
-// isCarrier reports whether the transaction carries authorizations.
-func (s step) isCarrier() bool { return s.To == evm.Multicall3 && len(s.Data) > 0 }
+// stepKind is the purpose of a transaction of a signed file.
+type stepKind int
+
+const (
+	moving   stepKind = iota // moves a row from its address
+	funding                  // sends the coin for the fee of a row to its address
+	carrying                 // carries authorizations
+)
+
+// isPayers reports whether the payer sends the transaction.
+func (s step) isPayers() bool { return s.kind != moving }
 
 // leaseTTL is the time after which the lease of a process that ended without releasing it is taken over.
 const leaseTTL = 30 * time.Second
@@ -120,45 +131,59 @@ func checkSigned(signed plan.Signed, p plan.Plan) error {
 	return nil
 }
 
-// settles reports whether the sender can find out the state of a row. Without the signed file, it does not know the transaction of a row that
-// sends coins, and not those of the payer, whose fees are recorded with their rows.
+// settles reports whether the sender can find out the state of a row. Without the signed file, it does not know the transaction of a row whose
+// address sends one, and not those of the payer, whose fees are recorded with their rows.
 func (s *Sender) settles(n int) bool {
 	p := s.record.Plan
-	return p.Payer == nil && p.Rows[n-1].Way == plan.ByAuthorization || len(s.signed.Rows) > 0
+	return p.Payer == nil && !p.Rows[n-1].SendsTransaction() || len(s.signed.Rows) > 0
 }
 
-// stepsOf returns the transactions of a signed file in the order in which they are sent: those that send coins, then those of the payer.
+// stepsOf returns the transactions of a signed file: those of the addresses, then those of the payer, in the order of its nonces.
 func stepsOf(p plan.Plan, signed plan.Signed) (list []step, err error) {
 	var authorized []int
 	for i, r := range signed.Rows {
-		if p.Rows[i].Way == plan.ByAuthorization {
+		if !p.Rows[i].SendsTransaction() {
 			authorized = append(authorized, i+1)
 			continue
 		}
-		one, err := newStep(r.Transaction, p.Rows[i].From, []int{i + 1})
+		one, err := newStep(r.Transaction, p.Rows[i].From, moving, []int{i + 1})
 		if err != nil {
 			return nil, fmt.Errorf("row %d: %w", i+1, err)
 		}
 		list = append(list, one)
 	}
-	for i, raw := range signed.Carriers {
-		rows := p.Payer.Carriers[i].Rows
-		one, err := newStep(raw, p.Payer.Address, authorized[:rows])
+	funded := p.Funded()
+	for i, raw := range signed.Payer {
+		kind, rows := funding, funded[min(i, len(funded)):min(i+1, len(funded))]
+		if i >= len(funded) {
+			carried := p.Payer.Carriers[i-len(funded)].Rows
+			kind, rows, authorized = carrying, authorized[:carried], authorized[carried:]
+		}
+		one, err := newStep(raw, p.Payer.Address, kind, rows)
 		if err != nil {
 			return nil, fmt.Errorf("payer %d: %w", i+1, err)
 		}
-		list, authorized = append(list, one), authorized[rows:]
+		list = append(list, one)
 	}
 	return list, nil
 }
 
 // newStep returns a transaction from an address.
-func newStep(raw string, from evm.Address, rows []int) (step, error) {
+func newStep(raw string, from evm.Address, kind stepKind, rows []int) (step, error) {
 	t, signature, err := evm.ParseTransaction(raw)
 	if err != nil {
 		return step{}, err
 	}
-	return step{raw: raw, hash: evm.Keccak256(t.Raw(signature)), Transaction: t, from: from, rows: rows}, nil
+	return step{raw: raw, hash: evm.Keccak256(t.Raw(signature)), Transaction: t, from: from, kind: kind, rows: rows}, nil
+}
+
+// step returns the transaction of a kind that belongs to a row; nil if the signed file has none.
+func (s *Sender) step(kind stepKind, n int) *step {
+	i := slices.IndexFunc(s.steps, func(one step) bool { return one.kind == kind && slices.Contains(one.rows, n) })
+	if i < 0 {
+		return nil
+	}
+	return &s.steps[i]
 }
 
 // Sweep returns the recorded plan with the states of its rows, as of the last call of Settle.

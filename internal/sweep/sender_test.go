@@ -294,7 +294,7 @@ func TestSend_refuses(t *testing.T) {
 	t.Run("a_payer_that_cannot_pay", func(t *testing.T) {
 		d.Call(t, nil, "anvil_setBalance", payer.String(), "0x1")
 		d.MineBlock(t)
-		if got := fault(t); !strings.Contains(got, "and its transactions may cost") {
+		if got := fault(t); !strings.Contains(got, "and its transactions may take") {
 			t.Errorf("fault %q", got)
 		}
 		d.fund(t, payer, 1000)

@@ -28,6 +28,7 @@ const (
 	reasonNonce    = "its address has sent another transaction"
 	reasonContract = "the contract refuses it"
 	reasonUsed     = "its authorization is used, and no transaction with its transfer is found"
+	reasonFunding  = "its address holds too little for the fee, and the payer cannot send it any more"
 )
 
 // condition is the state of a row on the network.
@@ -35,6 +36,8 @@ type condition struct {
 	state recorded.State // Planned if it can be moved
 	why   string         // more than the state; may be empty
 	used  bool           // the authorization or the nonce is used, so the row cannot be sent
+	// awaitsFunding is set if the address holds too little for the fee of the transaction, and the payer can still send it.
+	awaitsFunding bool
 }
 
 // survey is the state of a plan on the network.
@@ -68,8 +71,11 @@ func (s *Sender) settle(ctx context.Context) (*survey, error) {
 			continue
 		}
 		state, tx := s.stateOf(v, i+1)
-		if state != row.State || tx != row.Tx {
-			changes = append(changes, s.row(i+1, state, tx))
+		funded := s.fundingFee(v, i+1)
+		if state != row.State || tx != row.Tx || (funded == nil) != (row.FundingFee == nil) {
+			c := s.row(i+1, state, tx)
+			c.Row.FundingFee = funded
+			changes = append(changes, c)
 		}
 	}
 	s.shareFees(v, changes)
@@ -102,6 +108,18 @@ func (s *Sender) shareFees(v *survey, changes []recorded.Change) {
 	}
 }
 
+// fundingFee returns the fee of the final transaction that funded a row; nil if there is none.
+func (s *Sender) fundingFee(v *survey, n int) *big.Int {
+	one := s.step(funding, n)
+	if one == nil {
+		return nil
+	}
+	if r := v.receipts[one.hash]; v.isFinal(r) && r.Succeeded {
+		return r.Fee
+	}
+	return nil
+}
+
 // stateOf returns the state of a row and the transaction to which it belongs.
 func (s *Sender) stateOf(v *survey, n int) (recorded.State, string) {
 	row, known := s.record.Rows[n-1], s.record.Plan.Rows[n-1]
@@ -123,7 +141,7 @@ func (s *Sender) stateOf(v *survey, n int) (recorded.State, string) {
 	if over && !v.rows[n-1].used {
 		return recorded.Expired, ""
 	}
-	if known.Way == plan.ByOwn && v.rows[n-1].state == recorded.NothingThere && v.rows[n-1].used {
+	if known.SendsTransaction() && v.rows[n-1].state == recorded.NothingThere && v.rows[n-1].used {
 		return recorded.NothingThere, ""
 	}
 	if row.State != recorded.Sent {
@@ -135,10 +153,17 @@ func (s *Sender) stateOf(v *survey, n int) (recorded.State, string) {
 		return recorded.Planned, ""
 	case !v.isFinal(r):
 		return row.State, row.Tx
+	case s.isFunding(row.Tx) && v.rows[n-1].state == recorded.Planned:
+		return row.State, row.Tx // the transaction of the address follows
 	case v.rows[n-1].state == recorded.Planned:
 		return recorded.Refused, row.Tx
 	}
 	return v.rows[n-1].state, row.Tx
+}
+
+// isFunding reports whether a recorded transaction is one that funds a row.
+func (s *Sender) isFunding(tx string) bool {
+	return slices.ContainsFunc(s.steps, func(one step) bool { return one.kind == funding && one.hash.String() == tx })
 }
 
 // hashOf returns the hash of a transaction that is recorded.
@@ -168,15 +193,21 @@ func (s *Sender) moves(r *quorum.Receipt, n int) bool {
 		return false
 	}
 	row := s.record.Plan.Rows[n-1]
-	if row.Way == plan.ByOwn {
-		return slices.ContainsFunc(s.steps, func(one step) bool { return one.hash == r.Tx && one.rows[0] == n && !one.isCarrier() })
+	if one := s.step(moving, n); row.SendsTransaction() && (one == nil || one.hash != r.Tx) {
+		return false
 	}
-	return movesToken(r, row, s.record.Plan.To, s.record.Plan.Nonce(n))
+	transferred, used := movesToken(r, row, s.record.Plan.To, s.record.Plan.Nonce(n))
+	switch row.Way {
+	case plan.ByOwn:
+		return true
+	case plan.ByFunding:
+		return transferred
+	}
+	return transferred && used
 }
 
 // movesToken reports whether a receipt has the events of the transfer of a row: Transfer, and AuthorizationUsed.
-func movesToken(r *quorum.Receipt, row plan.Row, to evm.Address, nonce evm.Hash) bool {
-	var transferred, used bool
+func movesToken(r *quorum.Receipt, row plan.Row, to evm.Address, nonce evm.Hash) (transferred, used bool) {
 	for _, e := range r.Events {
 		if e.Contract != row.Contract || len(e.Topics) != 3 || e.Topics[1] != evm.Hash(evm.AddressWord(row.From)) {
 			continue
@@ -185,13 +216,13 @@ func movesToken(r *quorum.Receipt, row plan.Row, to evm.Address, nonce evm.Hash)
 		transferred = transferred || e.Topics[0] == transferTopic && e.Topics[2] == evm.Hash(evm.AddressWord(to)) && isNumber && units.Cmp(row.Amount) == 0
 		used = used || e.Topics[0] == usedTopic && e.Topics[2] == nonce
 	}
-	return transferred && used
+	return transferred, used
 }
 
 // survey reads what the network shows about the plan.
 func (s *Sender) survey(ctx context.Context) (*survey, error) {
 	v := &survey{rows: make([]condition, len(s.record.Rows)), receipts: map[evm.Hash]*quorum.Receipt{}}
-	for _, read := range []func(context.Context, *survey) error{s.readBlocks, s.readReceipts, s.readAccounts, s.readTokens, s.findTransactions} {
+	for _, read := range []func(context.Context, *survey) error{s.readBlocks, s.readReceipts, s.readAccounts, s.readTokens, s.readFunded, s.findTransactions} {
 		if err := read(ctx, v); err != nil {
 			return nil, err
 		}
@@ -273,7 +304,7 @@ func (s *Sender) addReceipts(ctx context.Context, v *survey, txs []evm.Hash) err
 	return nil
 }
 
-// readAccounts reads the nonces and the coins of the senders of transactions, and sets the conditions of the rows that send coins.
+// readAccounts reads the nonces and the coins of the senders of transactions, and sets the conditions of the rows whose addresses send one.
 func (s *Sender) readAccounts(ctx context.Context, v *survey) error {
 	var accounts []evm.Address
 	for _, one := range s.steps {
@@ -297,17 +328,23 @@ func (s *Sender) readAccounts(ctx context.Context, v *survey) error {
 		v.nonces[a], v.balances[a] = nonces[i], coins[i]
 	}
 	for _, one := range s.steps {
-		if one.isCarrier() {
+		if one.isPayers() {
 			continue
 		}
-		c := &v.rows[one.rows[0]-1]
+		n := one.rows[0]
+		c, gas := &v.rows[n-1], s.step(funding, n)
 		c.state = recorded.Planned
 		c.used = v.nonces[one.from] > one.Nonce
 		switch needed := new(big.Int).Add(one.Value, one.MaxFee()); {
 		case v.receipts[one.hash] != nil:
 		case c.used:
 			c.state, c.why = recorded.NothingThere, reasonNonce
-		case v.balances[one.from].Cmp(needed) < 0:
+		case v.balances[one.from].Cmp(needed) >= 0:
+		case gas != nil && v.receipts[gas.hash] == nil && v.nonces[gas.from] <= gas.Nonce:
+			c.awaitsFunding = true
+		case s.record.Plan.Rows[n-1].Way == plan.ByFunding:
+			c.state, c.why = recorded.Refused, reasonFunding
+		default:
 			c.state = recorded.NothingThere
 		}
 	}
@@ -316,11 +353,23 @@ func (s *Sender) readAccounts(ctx context.Context, v *survey) error {
 
 // readTokens sets the conditions of the rows that have authorizations.
 func (s *Sender) readTokens(ctx context.Context, v *survey) error {
-	p := s.record.Plan
+	return s.eachToken(plan.ByAuthorization, func(contract evm.Address, numbers []int) error { return s.readToken(ctx, v, contract, numbers) })
+}
+
+// readFunded sets the conditions of the funded rows whose token cannot be moved.
+func (s *Sender) readFunded(ctx context.Context, v *survey) error {
+	if len(s.signed.Rows) == 0 {
+		return nil
+	}
+	return s.eachToken(plan.ByFunding, func(contract evm.Address, numbers []int) error { return s.readHeld(ctx, v, contract, numbers) })
+}
+
+// eachToken calls read for each token with the numbers of its rows that are moved in a way.
+func (s *Sender) eachToken(way plan.Way, read func(contract evm.Address, numbers []int) error) error {
 	byContract := map[evm.Address][]int{}
 	var order []evm.Address
-	for i, r := range p.Rows {
-		if r.Way != plan.ByAuthorization {
+	for i, r := range s.record.Plan.Rows {
+		if r.Way != way {
 			continue
 		}
 		if byContract[r.Contract] == nil {
@@ -329,8 +378,47 @@ func (s *Sender) readTokens(ctx context.Context, v *survey) error {
 		byContract[r.Contract] = append(byContract[r.Contract], i+1)
 	}
 	for _, contract := range order {
-		if err := s.readToken(ctx, v, contract, byContract[contract]); err != nil {
+		if err := read(contract, byContract[contract]); err != nil {
 			return fmt.Errorf("ask the token %s: %w", contract, err)
+		}
+	}
+	return nil
+}
+
+// results returns the results of calls, after the newest block.
+func (s *Sender) results(ctx context.Context, v *survey, calls []evm.Call) (results [][]byte, err error) {
+	for batch := range slices.Chunk(calls, callBatch) {
+		part, err := s.evm.Quorum.Results(ctx, v.tip, batch)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, part...)
+	}
+	return results, nil
+}
+
+// readHeld sets the conditions of the funded rows of one token that cannot be moved.
+func (s *Sender) readHeld(ctx context.Context, v *survey, contract evm.Address, numbers []int) error {
+	p := s.record.Plan
+	calls := blockedCalls(contract, p.To)
+	for _, n := range numbers {
+		calls = append(calls, blockedCalls(contract, p.Rows[n-1].From)...)
+		calls = append(calls, evm.Call{To: contract, Data: evm.EncodeCall(balanceOf, evm.AddressWord(p.Rows[n-1].From))})
+	}
+	results, err := s.results(ctx, v, calls)
+	if err != nil {
+		return err
+	}
+	for i, n := range numbers {
+		c, answers := &v.rows[n-1], results[2+3*i:]
+		if one := s.step(moving, n); c.state != recorded.Planned || v.receipts[one.hash] != nil {
+			continue
+		}
+		switch {
+		case isBlocked(results) || isBlocked(answers):
+			c.state = recorded.Blocked
+		case new(big.Int).SetBytes(answers[2]).Cmp(p.Rows[n-1].Amount) < 0:
+			c.state = recorded.NothingThere
 		}
 	}
 	return nil
@@ -348,17 +436,12 @@ func (s *Sender) readToken(ctx context.Context, v *survey, contract evm.Address,
 		calls = append(calls,
 			evm.Call{To: contract, Data: evm.EncodeCall(authorizationState, from, evm.Word(p.Nonce(n)))},
 			evm.Call{To: contract, Data: evm.EncodeCall(isBlacklisted, from)},
-			evm.Call{To: contract, Data: evm.EncodeCall("balanceOf(address)", from)})
+			evm.Call{To: contract, Data: evm.EncodeCall(balanceOf, from)})
 	}
-	var results [][]byte
-	for batch := range slices.Chunk(calls, callBatch) {
-		part, err := s.evm.Quorum.Results(ctx, v.tip, batch)
-		if err != nil {
-			return err
-		}
-		results = append(results, part...)
+	results, err := s.results(ctx, v, calls)
+	if err != nil {
+		return err
 	}
-	isTrue := func(result []byte) bool { return len(result) == len(evm.Word{}) && evm.Word(result) != evm.Word{} }
 	domain := p.Domain(p.Rows[numbers[0]-1]).Separator()
 	for i, n := range numbers {
 		c, answers := &v.rows[n-1], results[2+3*i:]

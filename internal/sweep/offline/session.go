@@ -99,7 +99,7 @@ func (s Session) Run(ctx context.Context, r Request) (Result, error) {
 		return Result{}, err
 	}
 	result := o.result()
-	result.Signed, result.Transactions = o.signed, len(signed.Carriers)
+	result.Signed, result.Transactions = o.signed, len(signed.Payer)
 	return result, nil
 }
 
@@ -226,14 +226,9 @@ func (o order) checkFee() error {
 		euroText(o.plan.FeeMax.Cents), euroText(o.maxFee), euroText(suggested)))
 }
 
-// signsTransactions reports whether transactions are signed: those of the payer, or those that send a coin.
+// signsTransactions reports whether transactions are signed: those of the payer, or those of the addresses.
 func (o order) signsTransactions() bool {
-	for _, r := range o.plan.Rows {
-		if r.Way == plan.ByOwn {
-			return true
-		}
-	}
-	return o.Payer != ""
+	return o.plan.HasTransactions() || o.Payer != ""
 }
 
 // euroText returns cents as euro, such as 41 and 41.30.

@@ -46,11 +46,12 @@ type rowFile struct {
 	Name     string `json:"name,omitempty"`
 	Version  string `json:"version,omitempty"`
 	Amount   string `json:"amount"`
-	// Nonce, Gas, Tip and FeeCap belong to the transaction of a row whose way is own.
-	Nonce  *uint64 `json:"nonce,omitempty"`
-	Gas    uint64  `json:"gas,omitempty"`
-	Tip    string  `json:"tip,omitempty"`
-	FeeCap string  `json:"fee_cap,omitempty"`
+	// Nonce, Gas, Tip and FeeCap belong to the transaction of a row whose way is own or fund.
+	Nonce   *uint64 `json:"nonce,omitempty"`
+	Gas     uint64  `json:"gas,omitempty"`
+	Tip     string  `json:"tip,omitempty"`
+	FeeCap  string  `json:"fee_cap,omitempty"`
+	Funding string  `json:"funding,omitempty"` // of the way fund
 }
 
 type payerFile struct {
@@ -58,6 +59,7 @@ type payerFile struct {
 	Nonce        uint64        `json:"nonce"`
 	Tip          string        `json:"tip"`
 	FeeCap       string        `json:"fee_cap"`
+	FundGas      uint64        `json:"fund_gas,omitempty"`
 	Transactions []carrierFile `json:"transactions"`
 }
 
@@ -159,14 +161,20 @@ func (p Plan) rowFile(n int, r Row) rowFile {
 	if r.Contract != (evm.Address{}) {
 		f.Contract = r.Contract.String()
 	}
-	if r.Way == ByOwn {
+	if r.SendsTransaction() {
 		f.Nonce, f.Gas, f.Tip, f.FeeCap = &r.Cost.Nonce, r.Cost.Gas, text(r.Cost.Tip), text(r.Cost.FeeCap)
+	}
+	if r.Way == ByFunding {
+		f.Funding = text(r.Funding)
 	}
 	return f
 }
 
 func (p *Payer) file() *payerFile {
-	f := payerFile{Address: p.Address.String(), Nonce: p.Cost.Nonce, Tip: text(p.Cost.Tip), FeeCap: text(p.Cost.FeeCap)}
+	f := payerFile{
+		Address: p.Address.String(), Nonce: p.Cost.Nonce, Tip: text(p.Cost.Tip), FeeCap: text(p.Cost.FeeCap), FundGas: p.FundGas,
+		Transactions: []carrierFile{},
+	}
 	for _, c := range p.Carriers {
 		f.Transactions = append(f.Transactions, carrierFile(c))
 	}

@@ -36,6 +36,9 @@ const (
 	ByAuthorization Way = "authorization"
 	// ByOwn is a transaction of the address itself, which sends the coin of the network.
 	ByOwn Way = "own"
+	// ByFunding is a transaction of the address itself, which transfers a token without authorizations. The payer first sends the coin for
+	// its fee to the address.
+	ByFunding Way = "fund"
 )
 
 // Plan is a list of amounts that are moved from addresses of one account to one destination on one network. Read
@@ -67,12 +70,21 @@ type Row struct {
 	Way      Way
 	Asset    string      // code of the payment method, such as EURC-BASE
 	Contract evm.Address // of the token; zero for a coin
-	Name     string      // of the EIP-712 domain of the token; empty for a coin
-	Version  string      // of the EIP-712 domain of the token; empty for a coin
+	Name     string      // of the EIP-712 domain of the token; empty if Way is not ByAuthorization
+	Version  string      // of the EIP-712 domain of the token; empty if Way is not ByAuthorization
 	Amount   *big.Int    // in smallest units
-	// Cost is set for rows whose Way is ByOwn.
+	// Cost is set for rows whose address sends a transaction.
 	Cost Cost
+	// Funding is the amount that the payer sends to the address before, in the coin's smallest units. It is set for rows whose Way is
+	// ByFunding, and zero if the address holds enough.
+	Funding *big.Int
 }
+
+// SendsTransaction reports whether the address of the row sends a transaction. Otherwise it signs an authorization.
+func (r Row) SendsTransaction() bool { return r.Way != ByAuthorization }
+
+// IsFunded reports whether the payer sends the coin for the fee to the address of the row.
+func (r Row) IsFunded() bool { return r.Way == ByFunding && r.Funding.Sign() > 0 }
 
 // Cost is the nonce and the limits of a transaction.
 type Cost struct {
@@ -82,10 +94,13 @@ type Cost struct {
 	FeeCap *big.Int // highest fee including the tip, in the coin's smallest units per gas
 }
 
-// Payer is an account that pays for the transactions that submit the authorizations.
+// Payer is an account that sends the coin for the fees of the funded rows to their addresses, and pays for the transactions that submit the
+// authorizations, in this order.
 type Payer struct {
 	Address evm.Address
-	Cost    Cost // nonce of the first transaction; the gas is that of each carrier
+	Cost    Cost // nonce of the first transaction; the gas is FundGas, or that of the carrier
+	// FundGas is the gas of each transaction that funds a row; zero if no row is funded.
+	FundGas uint64
 	// Carriers are the transactions in order. Together they carry all rows whose Way is ByAuthorization.
 	Carriers []Carrier
 }
@@ -114,6 +129,8 @@ const (
 	NotFinal  Reason = "not_final"
 	Watched   Reason = "watched" // a later payment to the address could not be seen
 	NoWay     Reason = "no_way"  // the token has no authorizations
+	Unpriced  Reason = "unpriced"
+	Later     Reason = "later" // another row sends the only transaction of the address
 )
 
 // Sum is the sum of the rows of one asset.
@@ -169,15 +186,19 @@ func (p Plan) Authorization(n int) evm.Authorization {
 // authorization or of its transaction.
 func (p Plan) Digest(n int) evm.Hash {
 	r := p.Rows[n-1]
-	if r.Way == ByOwn {
+	if r.SendsTransaction() {
 		return p.Transaction(r).SigningHash()
 	}
 	return p.Authorization(n).Digest(p.Domain(r))
 }
 
-// Transaction returns the transaction of a row whose Way is ByOwn.
+// Transaction returns the transaction of a row whose address sends one.
 func (p Plan) Transaction(r Row) evm.Transaction {
 	t := p.transaction(r.Cost)
+	if r.Way == ByFunding {
+		t.To, t.Data = r.Contract, evm.EncodeCall("transfer(address,uint256)", evm.AddressWord(p.To), evm.UintWord(r.Amount)) // EIP-20
+		return t
+	}
 	t.To, t.Value = p.To, r.Amount
 	return t
 }
@@ -203,13 +224,30 @@ func (p Plan) Call(n int, s evm.Signature) evm.Call {
 	return evm.Call{To: p.Rows[n-1].Contract, Data: p.Authorization(n).CallData(s)}
 }
 
-// Carry returns the transactions of the payer, which carry the authorizations of the rows with these signatures by
-// the number of the row. It returns nil if the plan has no payer.
-func (p Plan) Carry(signatures map[int]evm.Signature) (list []evm.Transaction) {
+// Funded returns the numbers of the rows to whose addresses the payer sends the coin for the fee, in the order of its transactions.
+func (p Plan) Funded() (numbers []int) {
+	for i, r := range p.Rows {
+		if r.IsFunded() {
+			numbers = append(numbers, i+1)
+		}
+	}
+	return numbers
+}
+
+// PayerTransactions returns the transactions of the payer: those that fund rows, and those that carry the authorizations of the rows with
+// these signatures by the number of the row. It returns nil if the plan has no payer.
+func (p Plan) PayerTransactions(signatures map[int]evm.Signature) (list []evm.Transaction) {
 	if p.Payer == nil {
 		return nil
 	}
 	numbers, cost := p.authorized(), p.Payer.Cost
+	for _, n := range p.Funded() {
+		cost.Gas = p.Payer.FundGas
+		t := p.transaction(cost)
+		t.To, t.Value = p.Rows[n-1].From, p.Rows[n-1].Funding
+		list = append(list, t)
+		cost.Nonce++
+	}
 	for _, carrier := range p.Payer.Carriers {
 		var calls []evm.Call
 		for _, n := range numbers[:carrier.Rows] {
@@ -226,21 +264,39 @@ func (p Plan) Carry(signatures map[int]evm.Signature) (list []evm.Transaction) {
 }
 
 // FeeCap returns the most that the transactions of the plan can cost by their limits, in the coin's smallest units,
-// without the fee that a rollup adds for its data on Ethereum.
+// without the fee that a rollup adds for its data on Ethereum. The coin that a funded row does not need stays at its address, and counts as
+// cost.
 func (p Plan) FeeCap() *big.Int {
 	total := new(big.Int)
-	add := func(gas uint64, feeCap *big.Int) {
-		total.Add(total, new(big.Int).Mul(new(big.Int).SetUint64(gas), feeCap))
-	}
 	for _, r := range p.Rows {
-		if r.Way == ByOwn {
-			add(r.Cost.Gas, r.Cost.FeeCap)
+		if !r.SendsTransaction() {
+			continue
 		}
+		fee := r.Cost.fee(r.Cost.Gas)
+		if r.IsFunded() && r.Funding.Cmp(fee) > 0 {
+			fee = r.Funding
+		}
+		total.Add(total, fee)
 	}
 	if p.Payer != nil {
+		total.Add(total, p.Payer.Cost.fee(p.Payer.FundGas*uint64(len(p.Funded()))))
 		for _, c := range p.Payer.Carriers {
-			add(c.Gas, p.Payer.Cost.FeeCap)
+			total.Add(total, p.Payer.Cost.fee(c.Gas))
 		}
 	}
 	return total
+}
+
+// fee returns the highest fee of gas, in the coin's smallest units.
+func (c Cost) fee(gas uint64) *big.Int {
+	return new(big.Int).Mul(new(big.Int).SetUint64(gas), c.FeeCap)
+}
+
+// FundingSum returns the sum that the payer sends to the addresses of the funded rows, in the coin's smallest units.
+func (p Plan) FundingSum() *big.Int {
+	sum := new(big.Int)
+	for _, n := range p.Funded() {
+		sum.Add(sum, p.Rows[n-1].Funding)
+	}
+	return sum
 }

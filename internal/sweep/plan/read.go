@@ -124,23 +124,19 @@ func (p *Plan) readRow(f rowFile) (r Row, err error) {
 		return r, p.readToken(f, &r)
 	case ByOwn:
 		return r, readOwn(f, &r)
+	case ByFunding:
+		return r, p.readFunded(f, &r)
 	}
-	return r, fmt.Errorf("way: %q is neither %s nor %s", printable(string(f.Way)), ByAuthorization, ByOwn)
+	return r, fmt.Errorf("way: %q is neither %s, %s nor %s", printable(string(f.Way)), ByAuthorization, ByOwn, ByFunding)
 }
 
 // readToken reads the fields of a row that is moved by an authorization.
 func (p *Plan) readToken(f rowFile, r *Row) (err error) {
-	if f.Nonce != nil || f.Gas != 0 || f.Tip != "" || f.FeeCap != "" {
-		return errors.New("nonce, gas, tip and fee_cap are only for the way own")
+	if f.Nonce != nil || f.Gas != 0 || f.Tip != "" || f.FeeCap != "" || f.Funding != "" {
+		return errors.New("nonce, gas, tip, fee_cap and funding are only for rows whose address sends a transaction")
 	}
-	if r.Contract, err = parseAddress(f.Contract); err != nil {
-		return within("contract", err)
-	}
-	if err := CheckDestination(r.Contract); err != nil {
-		return within("contract", err)
-	}
-	if r.Contract == p.To {
-		return errors.New("contract: it is the destination of the plan")
+	if err := p.readContract(f, r); err != nil {
+		return err
 	}
 	if !domainForm.MatchString(f.Name) {
 		return fmt.Errorf("name: %q is not the name of a token", printable(f.Name))
@@ -152,11 +148,44 @@ func (p *Plan) readToken(f rowFile, r *Row) (err error) {
 	return nil
 }
 
-// readOwn reads the fields of a row that is moved by a transaction of its address.
-func readOwn(f rowFile, r *Row) (err error) {
-	if f.Contract != "" || f.Name != "" || f.Version != "" {
-		return errors.New("contract, name and version are not for the way own, which sends a coin")
+// readContract reads the contract of the token of a row.
+func (p *Plan) readContract(f rowFile, r *Row) (err error) {
+	if r.Contract, err = parseAddress(f.Contract); err != nil {
+		return within("contract", err)
 	}
+	if err := CheckDestination(r.Contract); err != nil {
+		return within("contract", err)
+	}
+	if r.Contract == p.To {
+		return errors.New("contract: it is the destination of the plan")
+	}
+	return nil
+}
+
+// readOwn reads the fields of a row that sends the coin of its address.
+func readOwn(f rowFile, r *Row) (err error) {
+	if f.Contract != "" || f.Name != "" || f.Version != "" || f.Funding != "" {
+		return errors.New("contract, name, version and funding are not for the way own, which sends a coin")
+	}
+	return readTransaction(f, r)
+}
+
+// readFunded reads the fields of a row that transfers a token by a transaction of its address.
+func (p *Plan) readFunded(f rowFile, r *Row) (err error) {
+	if f.Name != "" || f.Version != "" {
+		return errors.New("name and version are only for the way authorization")
+	}
+	if err := p.readContract(f, r); err != nil {
+		return err
+	}
+	if r.Funding, err = parseAmount(f.Funding); err != nil {
+		return within("funding", err)
+	}
+	return readTransaction(f, r)
+}
+
+// readTransaction reads the nonce and the limits of the transaction of a row.
+func readTransaction(f rowFile, r *Row) (err error) {
 	if f.Nonce == nil {
 		return errors.New("nonce: it is missing")
 	}
@@ -168,11 +197,14 @@ func readOwn(f rowFile, r *Row) (err error) {
 	return checkGas(f.Gas)
 }
 
+// maxNonce is the largest nonce of a transaction; see EIP-2681.
+const maxNonce = 1<<64 - 2
+
 // readCost reads the nonce and the fees of a transaction.
 func readCost(nonce uint64, tip, feeCap string) (c Cost, err error) {
 	c.Nonce = nonce
-	if nonce == 1<<64-1 {
-		return c, errors.New("nonce: it is too large") // EIP-2681
+	if nonce > maxNonce {
+		return c, errors.New("nonce: it is too large")
 	}
 	if c.Tip, err = parseAmount(tip); err != nil {
 		return c, within("tip", err)
@@ -194,8 +226,8 @@ func checkGas(gas uint64) error {
 	return nil
 }
 
-// checkRows checks that the rows agree with each other: no row is repeated, an address has one path, and an asset has
-// one contract.
+// checkRows checks that the rows agree with each other: no row is repeated, an address has one path and sends one transaction, and an asset
+// has one contract.
 func (p *Plan) checkRows() error {
 	type holding struct {
 		from  evm.Address
@@ -203,7 +235,14 @@ func (p *Plan) checkRows() error {
 	}
 	seen, paths, owners := map[holding]int{}, map[evm.Address][2]uint32{}, map[[2]uint32]evm.Address{}
 	contracts, assets := map[string]evm.Address{}, map[evm.Address]string{}
+	senders := map[evm.Address]int{}
 	for i, r := range p.Rows {
+		if first := senders[r.From]; r.SendsTransaction() && first > 0 {
+			return fmt.Errorf("row %d: way: %s sends the transaction of row %d", i+1, r.From, first)
+		}
+		if r.SendsTransaction() {
+			senders[r.From] = i + 1
+		}
 		if first, isRepeated := seen[holding{r.From, r.Asset}]; isRepeated {
 			return fmt.Errorf("row %d: it repeats row %d: %s at %s", i+1, first, r.Asset, r.From)
 		}
@@ -233,7 +272,11 @@ func (p *Plan) checkRows() error {
 
 // readPayer reads the payer, if there is one.
 func (p *Plan) readPayer(f planFile) (err error) {
-	if f.Payer == nil {
+	funded := p.Funded()
+	switch {
+	case f.Payer == nil && len(funded) > 0:
+		return fmt.Errorf("payer: it is missing, and row %d is funded", funded[0])
+	case f.Payer == nil:
 		return nil
 	}
 	defer func() { err = within("payer", err) }()
@@ -255,12 +298,25 @@ func (p *Plan) readPayer(f planFile) (err error) {
 		left -= c.Rows
 		payer.Carriers = append(payer.Carriers, Carrier(c))
 	}
-	if left != 0 || len(payer.Carriers) == 0 {
+	if left != 0 {
 		return fmt.Errorf("the transactions do not carry the %d rows of the way %s", len(p.authorized()), ByAuthorization)
 	}
+	switch payer.FundGas = f.Payer.FundGas; {
+	case len(funded) > 0:
+		if err := checkGas(payer.FundGas); err != nil {
+			return within("fund_gas", err)
+		}
+	case payer.FundGas != 0:
+		return errors.New("fund_gas: no row is funded")
+	case len(payer.Carriers) == 0:
+		return errors.New("it has no transactions")
+	}
+	if payer.Cost.Nonce > maxNonce-uint64(len(funded)+len(payer.Carriers)-1) {
+		return errors.New("nonce: it is too large")
+	}
 	for i, r := range p.Rows {
-		if r.From == payer.Address && r.Way == ByOwn {
-			return fmt.Errorf("address: row %d empties it", i+1)
+		if r.From == payer.Address && r.SendsTransaction() {
+			return fmt.Errorf("address: row %d sends a transaction from it", i+1)
 		}
 	}
 	p.Payer = payer

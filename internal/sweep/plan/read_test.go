@@ -59,7 +59,7 @@ func TestRead_refuses_a_wrong_plan(t *testing.T) {
 		"a hardened step":            {`/0/0","from"`, `/0/0'","from"`, "row 1: path: a step below the account is hardened"},
 		"a path in another spelling": {`"path":"m/44'/60'/1'/0/0"`, `"path":"m/44h/60'/1'/0/0"`, "row 1: path: it must be written m/44'/60'/1'/0/0"},
 		"a number of a row":          {`"n":2`, `"n":3`, "row 2: n: 3 is not the number of the row"},
-		"an unknown way":             {`"way":"authorization"`, `"way":"permit"`, `row 1: way: "permit" is neither authorization nor own`},
+		"an unknown way":             {`"way":"authorization"`, `"way":"permit"`, `row 1: way: "permit" is neither authorization, own nor fund`},
 		"an asset":                   {`"asset":"EURC-BASE"`, `"asset":"eurc"`, `row 1: asset: "eurc" is not a code`},
 		"no contract":                {`"contract":"0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42",`, "", `row 1: contract: "": an Ethereum address is 0x and 40 hex digits`},
 		"a name":                     {`"name":"EURC"`, `"name":"EU\u0000RC"`, `row 1: name: "EU\x00RC" is not the name of a token`},
@@ -69,8 +69,8 @@ func TestRead_refuses_a_wrong_plan(t *testing.T) {
 		"a leading zero":             {`"amount":"12318400000"`, `"amount":"012318400000"`, `row 1: amount: "012318400000" is not a whole number of smallest units`},
 		"an amount of zero":          {`"amount":"12318400000"`, `"amount":"0"`, "row 1: amount: it is zero"},
 		"an amount above 256 bits":   {`"amount":"12318400000"`, fmt.Sprintf(`"amount":"%s"`, new(big.Int).Lsh(big.NewInt(1), 256)), "row 1: amount: the number has more than 256 bits"},
-		"gas of an authorization":    {`"amount":"1"`, `"amount":"1","gas":21000`, "row 2: nonce, gas, tip and fee_cap are only for the way own"},
-		"a contract of the way own":  {`"way":"own"`, `"way":"own","name":"EURC"`, "row 4: contract, name and version are not for the way own, which sends a coin"},
+		"gas of an authorization":    {`"amount":"1"`, `"amount":"1","gas":21000`, "row 2: nonce, gas, tip, fee_cap and funding are only for rows whose address sends a transaction"},
+		"a contract of the way own":  {`"way":"own"`, `"way":"own","name":"EURC"`, "row 4: contract, name, version and funding are not for the way own, which sends a coin"},
 		"no nonce of the way own":    {`"nonce":0,`, "", "row 4: nonce: it is missing"},
 		"too little gas":             {`"gas":21000`, `"gas":20999`, "row 4: gas: 20999 is not from 21000 to 16777216"},
 		"a tip above the fee":        {`"gas":21000,"tip":"1000000"`, `"gas":21000,"tip":"12000001"`, "row 4: tip: it is above fee_cap"},
@@ -82,8 +82,9 @@ func TestRead_refuses_a_wrong_plan(t *testing.T) {
 		"a payer without rows":       {`{"rows":3,"gas":300000},`, "", "payer: the transactions do not carry the 4 rows of the way authorization"},
 		"a payer with too many rows": {`{"rows":3,"gas":300000}`, `{"rows":201,"gas":300000}`, "payer: transaction 1: rows: 201 is not from 1 to 200"},
 		"a payer with too much gas":  {`{"rows":3,"gas":300000}`, `{"rows":3,"gas":16777217}`, "payer: transaction 1: gas: 16777217 is not from 21000 to 16777216"},
-		"a payer that is emptied":    {`"payer":{"address":"0x8b7f313935A5F5Ca4d2df1E95E2990Aefc909Bb1"`, `"payer":{"address":"0xcEAdC11C2F0280D47bceCE13114EDD4C2fcBD2c2"`, "payer: address: row 4 empties it"},
+		"a payer that is emptied":    {`"payer":{"address":"0x8b7f313935A5F5Ca4d2df1E95E2990Aefc909Bb1"`, `"payer":{"address":"0xcEAdC11C2F0280D47bceCE13114EDD4C2fcBD2c2"`, "payer: address: row 4 sends a transaction from it"},
 		"a payer without a fee":      {`"fee_cap":"12000000","transactions"`, `"fee_cap":"0","transactions"`, "payer: fee_cap: it is zero"},
+		"a nonce of the last":        {`"nonce":127`, `"nonce":18446744073709551614`, "payer: nonce: it is too large"},
 		"a limit of skipped amounts": {`"skip_above":"2"`, `"skip_above":"2 %"`, `skip_above: "2 %" is not a number of per cent`},
 		"an unknown reason":          {`"why":"blocked"`, `"why":"ugly"`, `skipped 2: why: "ugly" is unknown`},
 		"a sum unequal to the rows":  {`"amount":"12420899999"`, `"amount":"12420899998"`, "sum 1: amount: 12420899998 is not the sum of the rows of EURC-BASE, which is 12420899999"},
@@ -101,6 +102,37 @@ func TestRead_refuses_a_wrong_plan(t *testing.T) {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			_, err := plan.Read(changed(t, tt.old, tt.replacement))
+			if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+				t.Errorf("error = %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestRead_refuses_a_wrong_plan_with_funded_rows(t *testing.T) {
+	t.Parallel()
+	funded := string(plantest.Encoded(t, plantest.Funded(plantest.MadeAt)).Bytes())
+	payer := funded[strings.Index(funded, `"payer":{`):strings.Index(funded, `,"rows"`)]
+	for name, tt := range map[string]struct{ old, replacement, want string }{
+		"no payer":                   {payer, `"payer":null`, "payer: it is missing, and row 1 is funded"},
+		"no funding":                 {`,"funding":"720000000000"`, "", `row 1: funding: "" is not a whole number of smallest units`},
+		"a negative funding":         {`"funding":"720000000000"`, `"funding":"-1"`, `row 1: funding: "-1" is not a whole number of smallest units`},
+		"a name":                     {`"way":"fund"`, `"way":"fund","name":"Tether USD"`, "row 1: name and version are only for the way authorization"},
+		"no contract":                {`"contract":"0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA",`, "", `row 1: contract: "": an Ethereum address is 0x and 40 hex digits`},
+		"no nonce":                   {`"nonce":0,`, "", "row 1: nonce: it is missing"},
+		"no gas of the payer":        {`"fund_gas":21000,`, "", "payer: fund_gas: gas: 0 is not from 21000 to 16777216"},
+		"too little gas":             {`"fund_gas":21000`, `"fund_gas":20999`, "payer: fund_gas: gas: 20999 is not from 21000 to 16777216"},
+		"the payer as a row":         {`"address":"0x8b7f313935A5F5Ca4d2df1E95E2990Aefc909Bb1"`, `"address":"0x7db994b532805C53c29A7878a28C8d32d5AEFb89"`, "payer: address: row 1 sends a transaction from it"},
+		"more funding than the fee":  {`"funding":"720000000000"`, `"funding":"720000000000000"`, "fee_max: amount: 100000000000000 is less than the"},
+		"two transactions":           {`"n":2,"path":"m/44'/60'/1'/0/1","from":"0x86b187E09FE20A554A13FbcDc61482Ed2e703d01"`, `"n":2,"path":"m/44'/60'/1'/0/0","from":"0x7db994b532805C53c29A7878a28C8d32d5AEFb89"`, "row 2: way: 0x7db994b532805C53c29A7878a28C8d32d5AEFb89 sends the transaction of row 1"},
+		"a text without the funding": {`The payer first sends`, `The payer then sends`, "text: it is not the summary of the plan"},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			if !strings.Contains(funded, tt.old) {
+				t.Fatalf("the plan does not contain %s: %s", tt.old, funded)
+			}
+			_, err := plan.Read([]byte(strings.Replace(funded, tt.old, tt.replacement, 1)))
 			if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 				t.Errorf("error = %v, want %s", err, tt.want)
 			}
@@ -180,6 +212,7 @@ func TestEncode_names_what_is_wrong(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(golden(f))
 	f.Add(plantest.Encoded(f, plantest.Tokens(plantest.MadeAt)).Bytes())
+	f.Add(plantest.Encoded(f, plantest.Funded(plantest.MadeAt)).Bytes())
 	f.Add([]byte(`{"format":"chequer-sweep-plan","version":1,"rows":[{"n":1}]}`))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		p, err := plan.Read(content)

@@ -17,12 +17,12 @@ type Signed struct {
 	To   evm.Address
 	// Rows has an entry for each row of the plan, in the same order.
 	Rows []SignedRow
-	// Carriers are the transactions of the payer in the order of their nonces: 0x and hex digits. It is empty if
+	// Payer are the transactions of the payer in the order of their nonces: 0x and hex digits. It is empty if
 	// chequer sign had no --payer.
-	Carriers []string
+	Payer []string
 }
 
-// SignedRow is a row of a signed file: the signature of an authorization, or a transaction for the way own.
+// SignedRow is a row of a signed file: the signature of an authorization, or a transaction.
 type SignedRow struct {
 	Signature   evm.Signature // of the authorization; zero for a transaction
 	Transaction string        // 0x and hex digits; empty for an authorization
@@ -57,7 +57,7 @@ func NewSigned(p Plan) Signed { return Signed{Plan: p.ID, Hash: p.Hash(), To: p.
 func (s Signed) Encode() ([]byte, error) {
 	f := signedFile{
 		Format: signedFormat, Version: signedVersion, Plan: s.Plan, Hash: hex.EncodeToString(s.Hash[:]), To: s.To.String(),
-		Rows: []signedRowFile{}, Payer: s.Carriers,
+		Rows: []signedRowFile{}, Payer: s.Payer,
 	}
 	for i, r := range s.Rows {
 		row := signedRowFile{N: i + 1, Transaction: r.Transaction}
@@ -107,7 +107,7 @@ func ReadSigned(content []byte) (Signed, error) {
 			return Signed{}, fmt.Errorf("payer %d: %w", i+1, err)
 		}
 	}
-	s.Carriers = f.Payer
+	s.Payer = f.Payer
 	return s, nil
 }
 
@@ -149,32 +149,32 @@ func (s Signed) Check(p Plan) error {
 		}
 		signatures[i+1] = r.Signature
 	}
-	return s.checkCarriers(p, signatures)
+	return s.checkPayer(p, signatures)
 }
 
 // checkSigned checks a row of a signed file against the row of the plan with number n.
 func (p Plan) checkSigned(n int, s SignedRow) error {
 	r := p.Rows[n-1]
-	if (r.Way == ByOwn) != (s.Transaction != "") {
+	if r.SendsTransaction() != (s.Transaction != "") {
 		return fmt.Errorf("it has not the signature of the way %s", r.Way)
 	}
-	if r.Way == ByOwn {
+	if r.SendsTransaction() {
 		return checkTransaction(s.Transaction, p.Transaction(r), r.From)
 	}
 	return checkSigner(s.Signature, p.Digest(n), r.From)
 }
 
-// checkCarriers checks the transactions of the payer.
-func (s Signed) checkCarriers(p Plan, signatures map[int]evm.Signature) error {
-	if len(s.Carriers) == 0 {
+// checkPayer checks the transactions of the payer.
+func (s Signed) checkPayer(p Plan, signatures map[int]evm.Signature) error {
+	if len(s.Payer) == 0 {
 		return nil
 	}
-	carry := p.Carry(signatures)
-	if len(carry) != len(s.Carriers) {
-		return fmt.Errorf("payer: the signed file has %d transactions, the plan %d", len(s.Carriers), len(carry))
+	want := p.PayerTransactions(signatures)
+	if len(want) != len(s.Payer) {
+		return fmt.Errorf("payer: the signed file has %d transactions, the plan %d", len(s.Payer), len(want))
 	}
-	for i, text := range s.Carriers {
-		if err := checkTransaction(text, carry[i], p.Payer.Address); err != nil {
+	for i, text := range s.Payer {
+		if err := checkTransaction(text, want[i], p.Payer.Address); err != nil {
 			return fmt.Errorf("payer %d: %w", i+1, err)
 		}
 	}

@@ -54,8 +54,8 @@ func signWith(t testing.TB, p plan.Plan, rows, payer *btcec.PrivateKey) plan.Sig
 		}
 		signed.Rows = append(signed.Rows, row)
 	}
-	for _, tx := range p.Carry(signatures) {
-		signed.Carriers = append(signed.Carriers, "0x"+hex.EncodeToString(tx.Raw(sign(payer, tx.SigningHash()))))
+	for _, tx := range p.PayerTransactions(signatures) {
+		signed.Payer = append(signed.Payer, "0x"+hex.EncodeToString(tx.Raw(sign(payer, tx.SigningHash()))))
 	}
 	return signed
 }
@@ -84,7 +84,7 @@ func TestSigned_file_is_read_and_checked(t *testing.T) {
 	if err := got.Check(p); err != nil {
 		t.Error(err)
 	}
-	got.Carriers = nil // a browser wallet submits the authorizations
+	got.Payer = nil // a browser wallet submits the authorizations
 	if err := got.Check(p); err != nil {
 		t.Errorf("without the payer: %v", err)
 	}
@@ -108,9 +108,9 @@ func TestCheck_refuses_a_file_of_another_plan(t *testing.T) {
 		"another sender":         {func(s *plan.Signed) { s.Rows[2] = other.Rows[2] }, "row 3: signed by " + stranger + ", not by " + row},
 		"a signature of coin":    {func(s *plan.Signed) { s.Rows[2] = s.Rows[1] }, "row 3: it has not the signature of the way own"},
 		"a transaction of token": {func(s *plan.Signed) { s.Rows[1] = s.Rows[2] }, "row 2: it has not the signature of the way authorization"},
-		"another transaction":    {func(s *plan.Signed) { s.Rows[2].Transaction = s.Carriers[0] }, "row 3: the transaction is not that of the plan"},
-		"another payer":          {func(s *plan.Signed) { s.Carriers = other.Carriers }, "payer 1: the transaction is not that of the plan"},
-		"more transactions":      {func(s *plan.Signed) { s.Carriers = append(s.Carriers, s.Carriers[0]) }, "payer: the signed file has 2 transactions, the plan 1"},
+		"another transaction":    {func(s *plan.Signed) { s.Rows[2].Transaction = s.Payer[0] }, "row 3: the transaction is not that of the plan"},
+		"another payer":          {func(s *plan.Signed) { s.Payer = other.Payer }, "payer 1: the transaction is not that of the plan"},
+		"more transactions":      {func(s *plan.Signed) { s.Payer = append(s.Payer, s.Payer[0]) }, "payer: the signed file has 2 transactions, the plan 1"},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()

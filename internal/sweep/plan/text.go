@@ -16,10 +16,12 @@ var reasonTexts = map[Reason]string{
 	NotFinal:  "not final yet",
 	Watched:   "watched for later payments",
 	NoWay:     "of a token without authorizations",
+	Unpriced:  "of unknown value",
+	Later:     "left for a later plan",
 }
 
 // reasonOrder is the order of the reasons in a summary.
-var reasonOrder = []Reason{Expensive, Blocked, NotFinal, Watched, NoWay}
+var reasonOrder = []Reason{Expensive, Blocked, NotFinal, Watched, NoWay, Unpriced, Later}
 
 // Text returns the summary of the plan. It has no fingerprint, because it is a part of the file.
 func (p Plan) Text() string {
@@ -33,6 +35,9 @@ func (p Plan) Text() string {
 	}
 	lines := []string{fmt.Sprintf("%s %s, %s on %s to %s. Fee at most %s EUR.",
 		thousands(fmt.Sprint(len(from))), addresses, p.SumText(), p.Network.Name, p.To, thousands(cents(p.FeeMax.Cents)))}
+	if funded := len(p.Funded()); funded > 0 {
+		lines = append(lines, fmt.Sprintf("The payer first sends %s for fees to %s of them.", p.CoinText(p.FundingSum()), thousands(fmt.Sprint(funded))))
+	}
 	if len(p.Skipped) > 0 {
 		lines = append(lines, "Skipped: "+SkippedText(p.Skipped, p.SkipAbove)+".")
 	}
@@ -74,15 +79,11 @@ func (p Plan) AmountText(asset string, units *big.Int) string {
 	return units.String()
 }
 
-// HasTokens reports whether rows of the plan have authorizations.
-func (p Plan) HasTokens() bool { return p.has(ByAuthorization) }
+// HasAuthorizations reports whether rows of the plan have authorizations.
+func (p Plan) HasAuthorizations() bool { return len(p.authorized()) > 0 }
 
-// HasCoins reports whether rows of the plan send coins.
-func (p Plan) HasCoins() bool { return p.has(ByOwn) }
-
-func (p Plan) has(way Way) bool {
-	return slices.ContainsFunc(p.Rows, func(r Row) bool { return r.Way == way })
-}
+// HasTransactions reports whether addresses of the plan send transactions.
+func (p Plan) HasTransactions() bool { return slices.ContainsFunc(p.Rows, Row.SendsTransaction) }
 
 // Decimals returns the number of decimals of an asset of the plan's rows.
 func (p Plan) Decimals(asset string) int {

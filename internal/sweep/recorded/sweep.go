@@ -46,6 +46,17 @@ type Row struct {
 	// Fee is the row's share of the fee of its transaction, in the smallest units of the coin. It is nil if the row is not moved, if its
 	// transaction is not one of the signed file, or if too few operators state the same fee.
 	Fee *big.Int
+	// FundingFee is the fee of the transaction that sent the coin for the fee to the address, in the smallest units of the coin. It is nil if
+	// there is no such final transaction, or if too few operators state the same fee.
+	FundingFee *big.Int
+}
+
+// TotalFee returns the sum of Fee and FundingFee; nil if Fee is not known.
+func (r Row) TotalFee() *big.Int {
+	if r.Fee == nil || r.FundingFee == nil {
+		return r.Fee
+	}
+	return new(big.Int).Add(r.Fee, r.FundingFee)
 }
 
 // Change is a new state of the row with a number, from 1.

@@ -145,7 +145,7 @@ func TestSigned_file_moves_each_row_alone_and_once(t *testing.T) {
 	if !n.submit(t, 5) {
 		t.Error("row 5 was not moved for a stranger")
 	}
-	for i, raw := range n.signed.Carriers {
+	for i, raw := range n.signed.Payer {
 		if !n.send(t, raw) {
 			t.Errorf("transaction %d of the payer failed", i+1)
 		}

@@ -30,6 +30,9 @@ func (o Options) Check(p plan.Plan) error {
 	if len(o.Account) == 0 && len(p.Account) == 0 {
 		return Refusal("The plan does not show the account of its addresses. Say --account, such as m/44'/60'/0'.")
 	}
+	if len(o.Payer) == 0 && len(p.Funded()) > 0 {
+		return Refusal(fmt.Sprintf("The payer of the plan sends the coin for fees to %d addresses. Say --payer PATH.", len(p.Funded())))
+	}
 	if len(o.Payer) > 0 && p.Payer == nil {
 		return Refusal("The plan has no payer. Make it again with one, or leave --payer out.")
 	}
@@ -102,7 +105,7 @@ func (s *Signer) Sign() (plan.Signed, error) {
 		if err != nil {
 			return plan.Signed{}, fmt.Errorf("sign row %d: %w", i+1, err)
 		}
-		if r.Way == plan.ByOwn {
+		if r.SendsTransaction() {
 			signed.Rows = append(signed.Rows, plan.SignedRow{Transaction: rawText(s.plan.Transaction(r), signature)})
 			continue
 		}
@@ -110,12 +113,12 @@ func (s *Signer) Sign() (plan.Signed, error) {
 		signed.Rows = append(signed.Rows, plan.SignedRow{Signature: signature})
 	}
 	if s.payer != nil {
-		for i, t := range s.plan.Carry(signatures) {
+		for i, t := range s.plan.PayerTransactions(signatures) {
 			signature, err := evm.Sign(s.payer, t.SigningHash())
 			if err != nil {
 				return plan.Signed{}, fmt.Errorf("sign transaction %d of the payer: %w", i+1, err)
 			}
-			signed.Carriers = append(signed.Carriers, rawText(t, signature))
+			signed.Payer = append(signed.Payer, rawText(t, signature))
 		}
 	}
 	if err := signed.Check(s.plan); err != nil {

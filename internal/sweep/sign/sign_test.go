@@ -58,8 +58,8 @@ func TestSign_with_the_account_of_the_operator(t *testing.T) {
 		t.Fatal(err)
 	}
 	signed, err := s.Sign()
-	if err != nil || len(signed.Rows) != 4 || len(signed.Carriers) != 0 {
-		t.Errorf("signed %d rows and %d transactions of a payer, %v", len(signed.Rows), len(signed.Carriers), err)
+	if err != nil || len(signed.Rows) != 4 || len(signed.Payer) != 0 {
+		t.Errorf("signed %d rows and %d transactions of a payer, %v", len(signed.Rows), len(signed.Payer), err)
 	}
 	s.Close()
 	for i, key := range s.keys {

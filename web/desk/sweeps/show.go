@@ -90,7 +90,7 @@ func (v *page) showSweep(status int, r recorded.Sweep, problem string) error {
 	if shown.ToPage.URL != "" || slices.ContainsFunc(shown.Sent, func(t desk.SweepTransaction) bool { return t.Page.URL != "" }) {
 		shown.Explorer = v.Text("desk.explorer.note")
 	}
-	if p.HasTokens() && p.Payer == nil && r.Count(recorded.Moved) < len(r.Rows) {
+	if p.HasAuthorizations() && p.Payer == nil && r.Count(recorded.Moved) < len(r.Rows) {
 		shown.Look = desk.Button{Action: v.below(p, "/look"), Text: v.Text("desk.sweep.look")}
 	}
 	if v.May(account.ManageWallets) {
@@ -112,7 +112,7 @@ func (v *page) showSweep(status int, r recorded.Sweep, problem string) error {
 // the network may accept them later.
 func openTokens(r recorded.Sweep) (n int) {
 	for i, row := range r.Rows {
-		if r.Plan.Rows[i].Way == plan.ByAuthorization && row.State != recorded.Moved && row.State != recorded.Sent && row.State != recorded.Expired {
+		if !r.Plan.Rows[i].SendsTransaction() && row.State != recorded.Moved && row.State != recorded.Sent && row.State != recorded.Expired {
 			n++
 		}
 	}
@@ -205,13 +205,13 @@ func (v *page) notes(r recorded.Sweep) (notes []desk.Result) {
 		return notes
 	}
 	switch n := openTokens(r); {
-	case p.HasTokens() && p.Payer != nil:
+	case p.Payer != nil:
 		add("wait", "desk.sweep.note.payer")
 	case n > 0:
 		notes = append(notes, desk.Result{Shape: "wait", Text: v.Words.Count("desk.sweep.note.wallet", n)})
 	}
-	if p.HasCoins() && p.Payer == nil {
-		add("wait", "desk.sweep.note.coins", "Coin", p.Network.Coin)
+	if p.HasTransactions() && p.Payer == nil {
+		add("wait", "desk.sweep.note.transactions")
 	}
 	return notes
 }
@@ -254,8 +254,8 @@ func (v *page) askToStop() error {
 		{Shape: "ok", Text: v.Text("desk.sweep.stop.sends")},
 		{Shape: "warn", Text: v.Text("desk.sweep.stop.valid", "Time", p.Until(), "Address", p.To.String())},
 	}
-	if p.HasCoins() {
-		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.sweep.stop.coins")})
+	if p.HasTransactions() {
+		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.sweep.stop.transactions")})
 	}
 	return v.Show(http.StatusOK, desk.DecisionPage(desk.Decision{
 		Frame: f, Back: views.Link{Text: v.Text("desk.sweep"), URL: v.below(p, "")}, Heading: heading, Results: results,

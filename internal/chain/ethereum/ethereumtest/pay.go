@@ -14,12 +14,12 @@ import (
 	"chequer/internal/chain/chaintest"
 )
 
-// contracts are compiled from tokens.sol and authorized.sol by solc 0.8.30 with
+// contracts are compiled from tokens.sol, authorized.sol and plain.sol by solc 0.8.30 with
 //
 //	{"evmVersion": "paris", "optimizer": {"enabled": true, "runs": 1},
 //	 "metadata": {"bytecodeHash": "none", "appendCBOR": false}}
 //
-//go:embed token.hex odd.hex authorized.hex multicall.hex
+//go:embed token.hex odd.hex authorized.hex plain.hex multicall.hex
 var contracts embed.FS
 
 // Code returns the code of a contract of these files with its constructor's arguments.

@@ -38,6 +38,9 @@ var (
 	usdc = token{"USDC-BASE", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "USD Coin"}
 )
 
+// bridged is a token on Base without authorizations.
+var bridged = token{code: "USDBC", contract: "0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA"}
+
 // token is a token of Example, of version 2.
 type token struct{ code, contract, name string }
 
@@ -72,6 +75,21 @@ func Tokens(madeAt time.Time) plan.Plan {
 		Sums:   []plan.Sum{{Asset: "EURC-BASE", Symbol: "EURC", Decimals: 6}, {Asset: "USDC-BASE", Symbol: "USDC", Decimals: 6}},
 		FeeMax: plan.Fee{Amount: Number("100000000000000"), Cents: 31},
 	}
+}
+
+// Funded returns a plan made at a time, valid for 7 days, with two rows of a token without authorizations. The payer funds the first one.
+func Funded(madeAt time.Time) plan.Plan {
+	p, payer := Tokens(madeAt), Example(madeAt).Payer
+	p.ID, p.Rows = "swp_9fK2funded", nil
+	for i, funding := range []string{"720000000000", "0"} {
+		r := bridged.row(uint32(i), "25000000")
+		r.Way, r.Version = plan.ByFunding, ""
+		r.Cost, r.Funding = plan.Cost{Gas: 60_000, Tip: payer.Cost.Tip, FeeCap: payer.Cost.FeeCap}, Number(funding)
+		p.Rows = append(p.Rows, r)
+	}
+	payer.FundGas, payer.Carriers = 21_000, nil
+	p.Payer, p.Sums = payer, []plan.Sum{{Asset: "USDBC", Symbol: "USDbC", Decimals: 6}}
+	return p
 }
 
 // Encoded returns a plan with the bytes of its file.
