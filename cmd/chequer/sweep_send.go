@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"chequer/internal/console"
+	"chequer/internal/prices"
 	"chequer/internal/sweep"
 	"chequer/internal/sweep/plan"
 )
@@ -73,7 +75,11 @@ is moved once at most.`,
 			if err != nil {
 				return err
 			}
-			sender, err := sweep.NewSender(call.Context(), call.cfg, call.core.Storage, call.shop.ID, content, call.core.Now)
+			rates, err := prices.Fetch(call.Context(), call.cfg, false, call.core.Now, slog.New(slog.DiscardHandler))
+			if err != nil {
+				return err
+			}
+			sender, err := sweep.NewSender(call.Context(), call.cfg, call.core.Storage, rates, call.shop.ID, content, call.core.Now)
 			if err != nil {
 				return err
 			}

@@ -65,6 +65,7 @@ type Line struct {
 	// FeeAmount is the fee of a network for a row of a sweep, in FeeAsset.
 	FeeAmount decimal.NullDecimal
 	FeeAsset  string
+	FeeEUR    decimal.NullDecimal // the value of FeeAmount in euro
 	// Sold is the amount of coins sold at an exchange, Euro the price for which they were sold, before ConversionFee.
 	Sold, Euro, ConversionFee decimal.NullDecimal
 	RefundOf, Sweep           string // identifiers of an invoice, and of a sweep
@@ -108,6 +109,7 @@ var columns = []column{
 	{name: "vat", number: func(l *Line) *decimal.NullDecimal { return &l.VAT }, isSum: true},
 	{name: "fee_amount", number: func(l *Line) *decimal.NullDecimal { return &l.FeeAmount }, isSum: true},
 	{name: "fee_asset", text: func(l *Line) *string { return &l.FeeAsset }},
+	{name: "fee_eur", number: func(l *Line) *decimal.NullDecimal { return &l.FeeEUR }, isSum: true},
 	{name: "sold", number: func(l *Line) *decimal.NullDecimal { return &l.Sold }, isSum: true},
 	{name: "euro", number: func(l *Line) *decimal.NullDecimal { return &l.Euro }, isSum: true},
 	{name: "conversion_fee", number: func(l *Line) *decimal.NullDecimal { return &l.ConversionFee }, isSum: true},

@@ -272,6 +272,7 @@ func sweepMovements(s recorded.Sweep, zone *time.Location) (movements []Movement
 			}
 			if fee := row.TotalFee(); fee != nil {
 				l.FeeAmount, l.FeeAsset = decimal.NewNullDecimal(decimal.NewFromBigInt(fee, -plan.CoinDecimals)), s.Plan.Network.Coin
+				l.FeeEUR = row.FeeEUR
 			}
 			movements = append(movements, Movement{"sweep:" + s.Plan.ID + ":" + strconv.Itoa(i+1), l})
 		}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"chequer/internal/audit"
 	"chequer/internal/chain"
 	"chequer/internal/seal"
@@ -57,8 +59,8 @@ func (s *Storage) AddSweep(ctx context.Context, added recorded.Sweep) error {
 			return err
 		}
 		for i, row := range added.Rows {
-			_, err := q.ExecContext(ctx, "INSERT INTO sweep_rows (sweep_id, number, state, tx, changed_at, fee, funding_fee) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-				r.id, i+1, string(row.State), row.Tx, row.ChangedAt.UnixMilli(), feeText(row.Fee), feeText(row.FundingFee))
+			_, err := q.ExecContext(ctx, "INSERT INTO sweep_rows (sweep_id, number, state, tx, changed_at, fee, funding_fee, fee_eur) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+				r.id, i+1, string(row.State), row.Tx, row.ChangedAt.UnixMilli(), feeText(row.Fee), feeText(row.FundingFee), euroText(row.FeeEUR))
 			if err != nil {
 				return fmt.Errorf("row %d: %w", i+1, err)
 			}
@@ -146,6 +148,14 @@ func feeText(fee *big.Int) string {
 	return fee.String()
 }
 
+// euroText returns the value of a fee as it is stored; "" if it is not known.
+func euroText(value decimal.NullDecimal) string {
+	if !value.Valid {
+		return ""
+	}
+	return value.Decimal.String()
+}
+
 // parseFee parses a text of feeText.
 func parseFee(text string) (*big.Int, error) {
 	if text == "" {
@@ -162,17 +172,21 @@ func (s *Storage) sweepOf(ctx context.Context, q querier, r sweepRecord) (record
 	}
 	found.Rows, err = list(ctx, q, func(row scanner) (state recorded.Row, err error) {
 		var changedAt int64
-		var fee, fundingFee string
-		if err := row.Scan(&state.State, &state.Tx, &changedAt, &fee, &fundingFee); err != nil {
+		var fee, fundingFee, euro string
+		if err := row.Scan(&state.State, &state.Tx, &changedAt, &fee, &fundingFee, &euro); err != nil {
 			return state, err
 		}
 		state.ChangedAt = utc(changedAt)
 		if state.Fee, err = parseFee(fee); err != nil {
 			return state, err
 		}
-		state.FundingFee, err = parseFee(fundingFee)
+		if state.FundingFee, err = parseFee(fundingFee); err != nil || euro == "" {
+			return state, err
+		}
+		value, err := decimal.NewFromString(euro)
+		state.FeeEUR = decimal.NewNullDecimal(value)
 		return state, err
-	}, "SELECT state, tx, changed_at, fee, funding_fee FROM sweep_rows WHERE sweep_id = $1 ORDER BY number", r.id)
+	}, "SELECT state, tx, changed_at, fee, funding_fee, fee_eur FROM sweep_rows WHERE sweep_id = $1 ORDER BY number", r.id)
 	if err != nil {
 		return found, fmt.Errorf("read the rows of %s: %w", r.id, err)
 	}

@@ -17,8 +17,8 @@ import (
 func (s *Storage) SaveSweepRows(ctx context.Context, id string, changes []recorded.Change) error {
 	err := s.write(ctx, func(ctx context.Context, q querier) error {
 		for _, c := range changes {
-			_, err := q.ExecContext(ctx, "UPDATE sweep_rows SET state = $3, tx = $4, changed_at = $5, fee = $7, funding_fee = $8 WHERE sweep_id = $1 AND number = $2 AND state <> $6",
-				id, c.Number, string(c.Row.State), c.Row.Tx, c.Row.ChangedAt.UnixMilli(), string(recorded.Moved), feeText(c.Row.Fee), feeText(c.Row.FundingFee))
+			_, err := q.ExecContext(ctx, "UPDATE sweep_rows SET state = $3, tx = $4, changed_at = $5, fee = $7, funding_fee = $8, fee_eur = $9 WHERE sweep_id = $1 AND number = $2 AND state <> $6",
+				id, c.Number, string(c.Row.State), c.Row.Tx, c.Row.ChangedAt.UnixMilli(), string(recorded.Moved), feeText(c.Row.Fee), feeText(c.Row.FundingFee), euroText(c.Row.FeeEUR))
 			if err != nil {
 				return fmt.Errorf("row %d: %w", c.Number, err)
 			}
@@ -54,7 +54,7 @@ func (s *Storage) RecordSweepCarried(ctx context.Context, merchantID, id, tx str
 		}
 		added := 0
 		for _, number := range numbers {
-			n, err := exec(ctx, q, "UPDATE sweep_rows SET state = $3, tx = $4, changed_at = $5, fee = '' WHERE sweep_id = $1 AND number = $2 AND state <> $3 AND state <> $6",
+			n, err := exec(ctx, q, "UPDATE sweep_rows SET state = $3, tx = $4, changed_at = $5, fee = '', fee_eur = '' WHERE sweep_id = $1 AND number = $2 AND state <> $3 AND state <> $6",
 				id, number, string(recorded.Sent), tx, now.UnixMilli(), string(recorded.Moved))
 			if err != nil {
 				return fmt.Errorf("row %d: %w", number, err)

@@ -9,6 +9,7 @@ import (
 
 	"chequer/internal/evm"
 	"chequer/internal/money"
+	"chequer/internal/networks"
 	"chequer/internal/sweep/plan"
 )
 
@@ -18,7 +19,7 @@ func (d *drafting) skipExpensive(context.Context) error {
 	if !ok {
 		return fmt.Errorf("--skip-above %q is not a number of per cent", d.SkipAbove)
 	}
-	coin, err := d.coinRate()
+	coin, err := coinRate(d.evm, d.rates)
 	if err != nil {
 		return err
 	}
@@ -38,19 +39,19 @@ func (d *drafting) skipExpensive(context.Context) error {
 	return d.noRows()
 }
 
-// coinRate returns the price of the network's coin in euro.
-func (d *drafting) coinRate() (money.Rate, error) {
-	for _, a := range d.evm.Params().Assets {
+// coinRate returns the price of a network's coin in euro.
+func coinRate(e networks.EVM, r Rates) (money.Rate, error) {
+	for _, a := range e.Params().Assets {
 		if a.Contract != "" {
 			continue
 		}
-		rate, err := d.rates.Rate(a.Rate, a.Currency, money.EUR)
+		rate, err := r.Rate(a.Rate, a.Currency, money.EUR)
 		if err != nil {
 			return money.Rate{}, fmt.Errorf("the value of the fee in euro is unknown: %w", err)
 		}
 		return rate, nil
 	}
-	return money.Rate{}, fmt.Errorf("%s has no coin", d.network.Name)
+	return money.Rate{}, fmt.Errorf("%s has no coin", e.ID())
 }
 
 // keepLargest leaves the rows of the smallest value for a later plan, if there are more than a plan may have, and lists fewer amounts as
@@ -191,7 +192,7 @@ func (d *drafting) setFee(ctx context.Context, p *plan.Plan, carriers []plan.Car
 		needed = new(big.Int).Add(carried, p.FundingSum())
 		needed.Add(needed, one.Mul(one, big.NewInt(int64(n))))
 	}
-	coin, err := d.coinRate()
+	coin, err := coinRate(d.evm, d.rates)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
 
 	"chequer/internal/chain/ethereum/ethereumtest"
 	"chequer/internal/evm"
@@ -158,6 +159,10 @@ func TestSend_funds_addresses_and_moves_their_tokens(t *testing.T) {
 	}
 	if first := r.Rows[0]; first.Fee == nil || first.TotalFee().Cmp(new(big.Int).Add(first.Fee, first.FundingFee)) != 0 {
 		t.Errorf("row 1 has the fee %s and in total %s", first.Fee, first.TotalFee())
+	}
+	euro := new(big.Rat).SetFrac(new(big.Int).Mul(r.Rows[0].TotalFee(), big.NewInt(20)), big.NewInt(1e18)) // a coin costs 20 EUR
+	if first := r.Rows[0]; !first.FeeEUR.Valid || first.FeeEUR.Decimal.String() != decimal.RequireFromString(euro.FloatString(feeDecimals)).String() || first.FeeEUR.Decimal.IsZero() {
+		t.Errorf("the fee of row 1 is worth %v EUR, want %s", first.FeeEUR, euro.FloatString(feeDecimals))
 	}
 	if o := d.mustSend(t); o.Transactions != 0 {
 		t.Errorf("%d transactions are sent again", o.Transactions)

@@ -108,15 +108,21 @@ func (s *shop) newPlanner(t *testing.T) *Planner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fixed, err := rates.ParseFixed("ETH-EUR=20,EURC-EUR=1,EUR-USD=1", "fixed")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := NewPlanner(c, "base", s.storage, fixed, time.Now)
+	p, err := NewPlanner(c, "base", s.storage, fixedRates(t), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// fixedRates returns rates at which a coin costs 20 EUR.
+func fixedRates(t *testing.T) *rates.Fixed {
+	t.Helper()
+	fixed, err := rates.ParseFixed("ETH-EUR=20,EURC-EUR=1,EUR-USD=1", "fixed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fixed
 }
 
 // mint gives an address an amount of a token.

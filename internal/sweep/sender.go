@@ -40,6 +40,7 @@ type SendStorage interface {
 type Sender struct {
 	storage SendStorage
 	evm     networks.EVM
+	rates   Rates // nil if the fees are not valued
 	now     func() time.Time
 	record  recorded.Sweep
 	signed  plan.Signed
@@ -75,8 +76,8 @@ func (s step) isPayers() bool { return s.kind != moving }
 const leaseTTL = 30 * time.Second
 
 // NewSender returns a new sender of a signed file. It returns an error if the file differs from the recorded plan of the merchant in any
-// way, so that only what was planned is sent.
-func NewSender(ctx context.Context, c config.Config, s SendStorage, merchantID string, content []byte, now func() time.Time) (*Sender, error) {
+// way, so that only what was planned is sent. The fees are recorded with their values at the rates.
+func NewSender(ctx context.Context, c config.Config, s SendStorage, rates Rates, merchantID string, content []byte, now func() time.Time) (*Sender, error) {
 	signed, err := readSigned(content)
 	if err != nil {
 		return nil, err
@@ -95,6 +96,7 @@ func NewSender(ctx context.Context, c config.Config, s SendStorage, merchantID s
 	if err != nil {
 		return nil, err
 	}
+	sender.rates = rates
 	return sender, sender.use(signed)
 }
 

@@ -81,7 +81,7 @@ func (d *deal) sender(t *testing.T, store SendStorage) *Sender {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewSender(t.Context(), c, store, "shop", d.signed, time.Now)
+	s, err := NewSender(t.Context(), c, store, fixedRates(t), "shop", d.signed, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func TestSend_refuses(t *testing.T) {
 		"a_file_that_is_not_a_signature": {"{}", "shop", "the signed file is not valid"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := NewSender(ctx, c, store, tt.merchant, []byte(tt.content), time.Now); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, err := NewSender(ctx, c, store, fixedRates(t), tt.merchant, []byte(tt.content), time.Now); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %s", err, tt.want)
 			}
 		})

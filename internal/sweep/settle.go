@@ -8,10 +8,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"chequer/internal/chain"
 	"chequer/internal/chain/ethereum"
 	"chequer/internal/chain/ethereum/quorum"
 	"chequer/internal/evm"
+	"chequer/internal/money"
 	"chequer/internal/sweep/plan"
 	"chequer/internal/sweep/recorded"
 )
@@ -79,6 +82,7 @@ func (s *Sender) settle(ctx context.Context) (*survey, error) {
 		}
 	}
 	s.shareFees(v, changes)
+	s.valueFees(changes)
 	return v, s.save(ctx, changes)
 }
 
@@ -107,6 +111,26 @@ func (s *Sender) shareFees(v *survey, changes []recorded.Change) {
 		}
 	}
 }
+
+// valueFees sets the values of the fees in euro, if the price of the coin is known.
+func (s *Sender) valueFees(changes []recorded.Change) {
+	if s.rates == nil {
+		return
+	}
+	rate, err := coinRate(s.evm, s.rates)
+	if err != nil {
+		return // the rates have no price now, and the fee is recorded without its value
+	}
+	for i := range changes {
+		if fee := changes[i].Row.TotalFee(); fee != nil {
+			value := rate.Value(money.FromMinor(fee, rate.Coin()))
+			changes[i].Row.FeeEUR = decimal.NewNullDecimal(decimal.RequireFromString(value.FloatString(feeDecimals)))
+		}
+	}
+}
+
+// feeDecimals is the number of decimals of the values of fees in euro.
+const feeDecimals = 6
 
 // fundingFee returns the fee of the final transaction that funded a row; nil if there is none.
 func (s *Sender) fundingFee(v *survey, n int) *big.Int {
