@@ -29,10 +29,10 @@ var floors = map[string]int{
 	"chequer/internal/audit": 1, "chequer/internal/httpapi": 1, "chequer/internal/chain": 1, "chequer/internal/client": 1, "chequer/internal/console": 1, "chequer/internal/sweep/sign": 1, "chequer/internal/sweep/recorded": 1, "chequer/internal/storage/engine": 1, "chequer/views": 1, "chequer/web/live": 1, "chequer/web/desk/changes": 1,
 
 	"chequer/internal/account": 2, "chequer/internal/invoice": 2, "chequer/internal/merchant": 2, "chequer/internal/rates": 2, "chequer/internal/exchange": 2,
-	"chequer/internal/sweep/offline": 2, "chequer/internal/refundfile": 2, "chequer/internal/client/foreign": 2, "chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2, "chequer/internal/chain/lightning": 2,
+	"chequer/internal/sweep/offline": 2, "chequer/internal/refundfile": 2, "chequer/internal/client/foreign": 2, "chequer/internal/chain/utxo": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2, "chequer/internal/chain/lightning": 2,
 	"chequer/internal/storage/highwater": 2, "chequer/web/present": 2, "chequer/web/rendered": 2, "chequer/views/desk": 2,
 
-	"chequer/web": 3, "chequer/internal/wire": 3, "chequer/internal/invoicing": 3, "chequer/internal/report": 3, "chequer/internal/casework": 3, "chequer/internal/retention": 3,
+	"chequer/internal/chain/bitcoin": 3, "chequer/web": 3, "chequer/internal/wire": 3, "chequer/internal/invoicing": 3, "chequer/internal/report": 3, "chequer/internal/casework": 3, "chequer/internal/retention": 3,
 
 	"chequer/internal/server": 4, "chequer/internal/greenfield": 4, "chequer/web/desk/visit": 4, "chequer/internal/watcher": 4, "chequer/internal/webhook": 4, "chequer/internal/notify": 4, "chequer/internal/sale": 4, "chequer/internal/chain/bitcoin/node": 4,
 	"chequer/internal/chain/bitcoin/light": 4, "chequer/internal/chain/ethereum/quorum": 4,

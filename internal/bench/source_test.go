@@ -14,12 +14,13 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/utxo"
 )
 
-// source is a chain of blocks in memory. It implements bitcoin.Source like a node or, for blocks with
+// source is a chain of blocks in memory. It implements utxo.Source like a node or, for blocks with
 // filters, like the light client.
 type source struct {
-	headers []bitcoin.Header        // by height
+	headers []utxo.Header           // by height
 	bodies  map[string]blockContent // by hash
 	reading time.Duration           // time to read the last block
 	read    int                     // number of read blocks
@@ -54,13 +55,13 @@ func (s *source) extend(block *wire.MsgBlock, f *filter) {
 	s.bodies[header.Hash] = blockContent{height: header.Height, bytes: serialized.Bytes(), filter: f}
 }
 
-func (s *source) Best(context.Context) (bitcoin.Header, error) {
+func (s *source) Best(context.Context) (utxo.Header, error) {
 	return s.headers[len(s.headers)-1], nil
 }
 
-func (s *source) AtHeight(_ context.Context, height int64) (bitcoin.Header, error) {
+func (s *source) AtHeight(_ context.Context, height int64) (utxo.Header, error) {
 	if height >= int64(len(s.headers)) {
-		return bitcoin.Header{}, bitcoin.ErrNoBlock
+		return utxo.Header{}, utxo.ErrNoBlock
 	}
 	return s.headers[height], nil
 }
@@ -73,20 +74,20 @@ func (s *source) MayPay(_ context.Context, hash string, scripts iter.Seq[string]
 	return s.matcher.matches(f, scripts)
 }
 
-func (s *source) Block(_ context.Context, hash string) (bitcoin.Block, error) {
+func (s *source) Block(_ context.Context, hash string) (utxo.Block, error) {
 	start := time.Now()
 	defer func() { s.reading = time.Since(start) }()
 	s.read++
 	b := s.bodies[hash]
 	var message wire.MsgBlock
 	if err := message.Deserialize(bytes.NewReader(b.bytes)); err != nil {
-		return bitcoin.Block{}, err
+		return utxo.Block{}, err
 	}
 	return bitcoin.NewBlock(b.height, &message)
 }
 
-func (s *source) Waiting(context.Context, chain.Watched) (bitcoin.Waiting, error) {
-	return bitcoin.Waiting{Coverage: chain.Partial}, nil
+func (s *source) Waiting(context.Context, chain.Watched) (utxo.Waiting, error) {
+	return utxo.Waiting{Coverage: chain.Partial}, nil
 }
 
 func (s *source) Seen(string) time.Time                    { return time.Time{} }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"chequer/internal/chain"
+	"chequer/internal/chain/utxo"
 	"chequer/internal/keys"
 )
 
@@ -76,4 +77,21 @@ func (n *Network) NewDestination(request chain.Request) (chain.Destination, erro
 		return chain.Destination{}, fmt.Errorf("make destination %d on %s: %w", request.Index, n.ID(), err)
 	}
 	return chain.Destination{Address: address, Script: script}, nil
+}
+
+// Scanner is a network that is watched through a source. It implements chain.Scanner, chain.Waker and chain.Reporter.
+type Scanner struct {
+	*Network
+	*utxo.Scanner
+}
+
+var _ interface {
+	chain.Scanner
+	chain.Waker
+	chain.Reporter
+} = (*Scanner)(nil)
+
+// Watch returns a Scanner of a network that reads from a source.
+func Watch(network *Network, source utxo.Source, now func() time.Time) *Scanner {
+	return &Scanner{network, utxo.New(network.params.Asset, coinbaseMaturity, source, now)}
 }

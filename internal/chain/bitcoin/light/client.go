@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"chequer/internal/chain"
-	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/utxo"
 	"chequer/internal/clock"
 )
 
@@ -40,7 +40,7 @@ type Config struct {
 	Now   func() time.Time
 }
 
-// Client is a light client. It implements bitcoin.Source. Its methods return an error while
+// Client is a light client. It implements utxo.Source. Its methods return an error while
 // Run is not running.
 type Client struct {
 	config      Config
@@ -64,7 +64,7 @@ type Client struct {
 	refetching bool
 }
 
-var _ bitcoin.Source = (*Client)(nil)
+var _ utxo.Source = (*Client)(nil)
 
 // components are the objects of a running client.
 type components struct {
@@ -265,12 +265,12 @@ func withComponents[T any](ctx context.Context, c *Client, f func() (T, error)) 
 	}
 }
 
-// Best implements bitcoin.Source.
-func (c *Client) Best(ctx context.Context) (bitcoin.Header, error) {
-	return withComponents(ctx, c, func() (bitcoin.Header, error) {
+// Best implements utxo.Source.
+func (c *Client) Best(ctx context.Context) (utxo.Header, error) {
+	return withComponents(ctx, c, func() (utxo.Header, error) {
 		for {
 			if err := c.updateTip(); err != nil {
-				return bitcoin.Header{}, err
+				return utxo.Header{}, err
 			}
 			err := c.checkTip()
 			c.mu.Lock()
@@ -280,25 +280,25 @@ func (c *Client) Best(ctx context.Context) (bitcoin.Header, error) {
 				return tip.header(), nil
 			}
 			if behind || remaining <= 0 || !clock.Sleep(ctx, min(remaining, 50*time.Millisecond)) {
-				return bitcoin.Header{}, err
+				return utxo.Header{}, err
 			}
 		}
 	})
 }
 
-// Waiting implements bitcoin.Source.
-func (c *Client) Waiting(ctx context.Context, watched chain.Watched) (bitcoin.Waiting, error) {
+// Waiting implements utxo.Source.
+func (c *Client) Waiting(ctx context.Context, watched chain.Watched) (utxo.Waiting, error) {
 	c.componentsMu.RLock()
 	defer c.componentsMu.RUnlock()
 	if c.components == nil {
-		return bitcoin.Waiting{}, errStopped
+		return utxo.Waiting{}, errStopped
 	}
-	w := bitcoin.Waiting{Coverage: chain.Partial, Since: c.listener.viewSince()}
+	w := utxo.Waiting{Coverage: chain.Partial, Since: c.listener.viewSince()}
 	w.Txs, w.Conflicts = c.pool.waiting(watched)
 	return w, nil
 }
 
-// Seen implements bitcoin.Source.
+// Seen implements utxo.Source.
 func (c *Client) Seen(tx string) time.Time {
 	c.componentsMu.RLock()
 	defer c.componentsMu.RUnlock()
@@ -308,7 +308,7 @@ func (c *Client) Seen(tx string) time.Time {
 	return c.pool.seen(tx)
 }
 
-// Inputs implements bitcoin.Source.
+// Inputs implements utxo.Source.
 func (c *Client) Inputs(mark uint64) (iter.Seq[string], uint64) {
 	c.componentsMu.RLock()
 	defer c.componentsMu.RUnlock()
@@ -318,14 +318,14 @@ func (c *Client) Inputs(mark uint64) (iter.Seq[string], uint64) {
 	return c.pool.scriptsSpent(mark)
 }
 
-// Pending implements bitcoin.Source.
+// Pending implements utxo.Source.
 func (c *Client) Pending(outpoint string) bool {
 	c.componentsMu.RLock()
 	defer c.componentsMu.RUnlock()
 	return c.components != nil && c.pool.pending(outpoint)
 }
 
-// Buried implements bitcoin.Source.
+// Buried implements utxo.Source.
 func (c *Client) Buried(txs []string) {
 	c.componentsMu.RLock()
 	defer c.componentsMu.RUnlock()
@@ -334,10 +334,10 @@ func (c *Client) Buried(txs []string) {
 	}
 }
 
-// Wake implements bitcoin.Source.
+// Wake implements utxo.Source.
 func (c *Client) Wake() <-chan struct{} { return c.wake }
 
-// Health implements bitcoin.Source.
+// Health implements utxo.Source.
 func (c *Client) Health() chain.Health {
 	c.componentsMu.RLock()
 	defer c.componentsMu.RUnlock()

@@ -24,6 +24,7 @@ import (
 	"chequer/internal/chain/bitcoin/bitcointest"
 	"chequer/internal/chain/bitcoin/light"
 	"chequer/internal/chain/chaintest"
+	"chequer/internal/chain/utxo"
 	"chequer/internal/money"
 )
 
@@ -113,7 +114,7 @@ func TestWaiting_needs_a_second_group(t *testing.T) {
 	(&harness{Node: first, client: client}).catchUp(t)
 	script := first.NewScript(t)
 	watch := chaintest.Watch{script: true}
-	waiting := func() []bitcoin.Tx {
+	waiting := func() []utxo.Tx {
 		w, err := client.Waiting(t.Context(), watch)
 		if err != nil {
 			t.Fatal(err)
@@ -245,7 +246,7 @@ func TestHealth_without_peers_names_the_missing_peers(t *testing.T) {
 		}
 		return ""
 	})
-	if _, err := client.AtHeight(t.Context(), 1); !errors.Is(err, bitcoin.ErrNoBlock) {
+	if _, err := client.AtHeight(t.Context(), 1); !errors.Is(err, utxo.ErrNoBlock) {
 		t.Errorf("block 1: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
-	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/utxo"
 )
 
 // entry is an announced transaction.
@@ -30,7 +30,7 @@ type entry struct {
 	paysWatched               bool     // pays a watched destination
 	watchedOutputs            []uint64 // hashes of the watched scripts that it pays
 	// The fields below are set for relevant entries for which isTrusted returns true.
-	tx      *bitcoin.Tx
+	tx      *utxo.Tx
 	claimed []string // outpoints
 	// size is its memory in bytes. It counts for the total limit and for the limits of destinations.
 	size         int

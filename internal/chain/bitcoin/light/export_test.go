@@ -15,7 +15,7 @@ import (
 	"github.com/btcsuite/btcwallet/walletdb"
 
 	"chequer/internal/chain"
-	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/utxo"
 )
 
 // HasTransaction reports whether enough peers announced a transaction, and it was fetched.
@@ -138,13 +138,13 @@ func (p *Pool) Announce(tx *wire.MsgTx, groups ...int) {
 // AnnounceHash lets a group announce a transaction that is never delivered.
 func (p *Pool) AnnounceHash(id chainhash.Hash, by int) { p.recordAnnouncement(id, group(by)) }
 
-func (p *Pool) Waiting(w chain.Watched) ([]bitcoin.Tx, []chain.Conflict) { return p.waiting(w) }
-func (p *Pool) Seen(tx string) time.Time                                 { return p.seen(tx) }
-func (p *Pool) Inputs(mark uint64) (iter.Seq[string], uint64)            { return p.scriptsSpent(mark) }
-func (p *Pool) Pending(outpoint string) bool                             { return p.pending(outpoint) }
-func (p *Pool) Block(txs ...bitcoin.Tx)                                  { p.recordBlock(txs) }
-func (p *Pool) Buried(ids ...string)                                     { p.forgetBuried(ids) }
-func (p *Pool) Len() int                                                 { return len(p.entries) }
+func (p *Pool) Waiting(w chain.Watched) ([]utxo.Tx, []chain.Conflict) { return p.waiting(w) }
+func (p *Pool) Seen(tx string) time.Time                              { return p.seen(tx) }
+func (p *Pool) Inputs(mark uint64) (iter.Seq[string], uint64)         { return p.scriptsSpent(mark) }
+func (p *Pool) Pending(outpoint string) bool                          { return p.pending(outpoint) }
+func (p *Pool) Block(txs ...utxo.Tx)                                  { p.recordBlock(txs) }
+func (p *Pool) Buried(ids ...string)                                  { p.forgetBuried(ids) }
+func (p *Pool) Len() int                                              { return len(p.entries) }
 
 // Relevant returns the number of relevant transactions and their memory in bytes, as counted by
 // the pool.

@@ -19,6 +19,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/utxo"
 	"chequer/internal/format"
 )
 
@@ -230,32 +231,32 @@ func (c *Client) readTip(height int64, hash chainhash.Hash) (tip, error) {
 	return tip{height: height, hash: hash, parent: header.PrevBlock, filter: *filter, time: header.Timestamp, work: work}, nil
 }
 
-func (t tip) header() bitcoin.Header {
-	return bitcoin.Header{
+func (t tip) header() utxo.Header {
+	return utxo.Header{
 		Block:  chain.Block{Height: t.height, Hash: t.hash.String(), Time: t.time.UTC()},
 		Parent: t.parent.String(),
 	}
 }
 
-// AtHeight implements bitcoin.Source.
-func (c *Client) AtHeight(ctx context.Context, height int64) (bitcoin.Header, error) {
-	return withComponents(ctx, c, func() (bitcoin.Header, error) {
+// AtHeight implements utxo.Source.
+func (c *Client) AtHeight(ctx context.Context, height int64) (utxo.Header, error) {
+	return withComponents(ctx, c, func() (utxo.Header, error) {
 		best, err := c.headers.BestBlock()
 		if err != nil {
-			return bitcoin.Header{}, err
+			return utxo.Header{}, err
 		}
 		if height < 0 || height > int64(best.Height) {
-			return bitcoin.Header{}, bitcoin.ErrNoBlock
+			return utxo.Header{}, utxo.ErrNoBlock
 		}
 		header, err := c.headers.BlockHeaders.FetchHeaderByHeight(uint32(height))
 		if err != nil {
-			return bitcoin.Header{}, fmt.Errorf("header %d: %w", height, err)
+			return utxo.Header{}, fmt.Errorf("header %d: %w", height, err)
 		}
 		return bitcoin.NewHeader(height, header), nil
 	})
 }
 
-// MayPay implements bitcoin.Source.
+// MayPay implements utxo.Source.
 func (c *Client) MayPay(ctx context.Context, hash string, scripts iter.Seq[string]) (bool, error) {
 	id, err := chainhash.NewHashFromStr(hash)
 	if err != nil {
@@ -270,20 +271,20 @@ func (c *Client) MayPay(ctx context.Context, hash string, scripts iter.Seq[strin
 	return matches(filter, id, scripts)
 }
 
-// Block implements bitcoin.Source.
-func (c *Client) Block(ctx context.Context, hash string) (bitcoin.Block, error) {
+// Block implements utxo.Source.
+func (c *Client) Block(ctx context.Context, hash string) (utxo.Block, error) {
 	id, err := chainhash.NewHashFromStr(hash)
 	if err != nil {
-		return bitcoin.Block{}, err
+		return utxo.Block{}, err
 	}
-	return withComponents(ctx, c, func() (bitcoin.Block, error) {
+	return withComponents(ctx, c, func() (utxo.Block, error) {
 		height, err := c.headers.GetBlockHeight(id)
 		if err != nil {
-			return bitcoin.Block{}, errors.Join(bitcoin.ErrNoBlock, err)
+			return utxo.Block{}, errors.Join(utxo.ErrNoBlock, err)
 		}
 		var message *btcutil.Block
 		if message, err = c.headers.GetBlock(*id); err != nil {
-			return bitcoin.Block{}, err
+			return utxo.Block{}, err
 		}
 		block, err := bitcoin.NewBlock(int64(height), message.MsgBlock())
 		if err == nil {

@@ -10,6 +10,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/utxo"
 )
 
 // maxClaims is the largest number of stored transactions that spend the same output.
@@ -139,7 +140,7 @@ func (r *relevantTxs) since(mark uint64) (iter.Seq[string], uint64) {
 }
 
 // recordBlock records the transactions of a block that spend claimed outputs.
-func (r *relevantTxs) recordBlock(txs []bitcoin.Tx) {
+func (r *relevantTxs) recordBlock(txs []utxo.Tx) {
 	for _, tx := range txs {
 		var spent []string
 		for _, o := range tx.Spends {

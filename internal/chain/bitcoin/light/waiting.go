@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"chequer/internal/chain"
-	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/utxo"
 )
 
 // scripts is a set of watched scripts, by their hashes. A million of them take about 20 MB.
@@ -49,13 +49,13 @@ func (s *scripts) add(watched chain.Watched, h hasher, now time.Time) (added boo
 }
 
 // waiting returns the unconfirmed transactions to watched destinations, and their conflicts.
-func (p *pool) waiting(watched chain.Watched) ([]bitcoin.Tx, []chain.Conflict) {
+func (p *pool) waiting(watched chain.Watched) ([]utxo.Tx, []chain.Conflict) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.watched.add(watched, p.hasher, p.now()) {
 		p.matchAgain()
 	}
-	var txs []bitcoin.Tx
+	var txs []utxo.Tx
 	for _, e := range p.relevant.list() {
 		if e.paysWatched && p.relevant.isLatestSpender(e) && e.tx.Pays(watched) {
 			txs = append(txs, *e.tx)
@@ -110,7 +110,7 @@ func (p *pool) pending(outpoint string) bool {
 }
 
 // recordBlock records the transactions of a block.
-func (p *pool) recordBlock(txs []bitcoin.Tx) {
+func (p *pool) recordBlock(txs []utxo.Tx) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.relevant.recordBlock(txs)

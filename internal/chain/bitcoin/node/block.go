@@ -15,6 +15,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/utxo"
 )
 
 const (
@@ -41,7 +42,7 @@ var seed = maphash.MakeSeed()
 func hashScript(script string) uint64 { return maphash.String(seed, script) }
 
 // store stores the scripts that a block pays.
-func (b *blocks) store(block bitcoin.Block) {
+func (b *blocks) store(block utxo.Block) {
 	if _, known := b.paid[block.Hash]; known {
 		return
 	}
@@ -76,21 +77,21 @@ func (b *blocks) mayPay(hash string, scripts iter.Seq[string]) bool {
 	return false
 }
 
-// MayPay implements bitcoin.Source. It does not report spends in a block that was already
+// MayPay implements utxo.Source. It does not report spends in a block that was already
 // read, because its conflicts were found then.
 func (n *Node) MayPay(_ context.Context, hash string, scripts iter.Seq[string]) (bool, error) {
 	return n.read.mayPay(hash, scripts), nil
 }
 
-// Buried implements bitcoin.Source.
+// Buried implements utxo.Source.
 func (n *Node) Buried(txs []string) {
 	for _, tx := range txs {
 		n.mempool.forget(tx)
 	}
 }
 
-// Block implements bitcoin.Source.
-func (n *Node) Block(ctx context.Context, hash string) (bitcoin.Block, error) {
+// Block implements utxo.Source.
+func (n *Node) Block(ctx context.Context, hash string) (utxo.Block, error) {
 	block, err := n.block(ctx, hash)
 	if err == nil {
 		n.read.store(block)
@@ -98,17 +99,17 @@ func (n *Node) Block(ctx context.Context, hash string) (bitcoin.Block, error) {
 	return block, n.noteResult(ctx, readBlock, err)
 }
 
-func (n *Node) block(ctx context.Context, hash string) (bitcoin.Block, error) {
+func (n *Node) block(ctx context.Context, hash string) (utxo.Block, error) {
 	height, err := n.heightOf(ctx, hash)
 	if err != nil {
-		return bitcoin.Block{}, err
+		return utxo.Block{}, err
 	}
 	if n.config.BlocksAsJSON {
 		return n.blockFromJSON(ctx, height, hash)
 	}
 	var text string
 	if err := n.rpc.call(ctx, &text, "getblock", hash, 0); err != nil {
-		return bitcoin.Block{}, readError(height, err)
+		return utxo.Block{}, readError(height, err)
 	}
 	var message wire.MsgBlock
 	if err := message.Deserialize(hex.NewDecoder(bytes.NewReader([]byte(text)))); err != nil {
@@ -117,10 +118,10 @@ func (n *Node) block(ctx context.Context, hash string) (bitcoin.Block, error) {
 	}
 	block, err := bitcoin.NewBlock(height, &message)
 	if err != nil {
-		return bitcoin.Block{}, err
+		return utxo.Block{}, err
 	}
 	if block.Hash != hash {
-		return bitcoin.Block{}, fmt.Errorf("asked for block %s, got %s", hash, block.Hash)
+		return utxo.Block{}, fmt.Errorf("asked for block %s, got %s", hash, block.Hash)
 	}
 	return block, checkAmounts(block.Txs...)
 }
@@ -133,7 +134,7 @@ func (n *Node) heightOf(ctx context.Context, hash string) (int64, error) {
 	var answer struct{ Height int64 }
 	err := n.rpc.call(ctx, &answer, "getblockheader", hash, true)
 	if hasCode(err, codeNotFound) {
-		return 0, fmt.Errorf("%w: %s", bitcoin.ErrNoBlock, hash)
+		return 0, fmt.Errorf("%w: %s", utxo.ErrNoBlock, hash)
 	}
 	return answer.Height, err
 }
@@ -147,24 +148,24 @@ func readError(height int64, err error) error {
 }
 
 // blockFromJSON reads a block in the node's JSON form.
-func (n *Node) blockFromJSON(ctx context.Context, height int64, hash string) (bitcoin.Block, error) {
+func (n *Node) blockFromJSON(ctx context.Context, height int64, hash string) (utxo.Block, error) {
 	header, err := n.rawHeader(ctx, hash)
 	if err != nil {
-		return bitcoin.Block{}, err
+		return utxo.Block{}, err
 	}
 	var answer struct{ Tx []tx }
 	if err := n.rpc.call(ctx, &answer, "getblock", hash, 2); err != nil {
-		return bitcoin.Block{}, readError(height, err)
+		return utxo.Block{}, readError(height, err)
 	}
-	block := bitcoin.Block{Header: bitcoin.NewHeader(height, header), Txs: make([]bitcoin.Tx, len(answer.Tx))}
+	block := utxo.Block{Header: bitcoin.NewHeader(height, header), Txs: make([]utxo.Tx, len(answer.Tx))}
 	ids := make([]chainhash.Hash, len(answer.Tx))
 	for i, t := range answer.Tx {
 		if block.Txs[i], ids[i], err = t.convert(); err != nil {
-			return bitcoin.Block{}, err
+			return utxo.Block{}, err
 		}
 	}
 	if len(ids) == 0 || merkleRoot(ids) != header.MerkleRoot {
-		return bitcoin.Block{}, fmt.Errorf("block %s: transactions do not match the Merkle root", hash)
+		return utxo.Block{}, fmt.Errorf("block %s: transactions do not match the Merkle root", hash)
 	}
 	return block, checkAmounts(block.Txs...)
 }
@@ -185,7 +186,7 @@ func merkleRoot(ids []chainhash.Hash) chainhash.Hash {
 }
 
 // checkAmounts returns an error if a transaction has an impossible amount.
-func checkAmounts(txs ...bitcoin.Tx) error {
+func checkAmounts(txs ...utxo.Tx) error {
 	for _, tx := range txs {
 		for i, out := range tx.Outputs {
 			if out.Units < 0 || out.Units > maxUnits {

@@ -15,6 +15,7 @@ import (
 	"chequer/internal/chain/bitcoin"
 	"chequer/internal/chain/bitcoin/node"
 	"chequer/internal/chain/chaintest"
+	"chequer/internal/chain/utxo"
 )
 
 func TestBlock_is_the_same_in_either_format(t *testing.T) {
@@ -50,7 +51,7 @@ func TestBlock_is_the_same_in_either_format(t *testing.T) {
 				t.Fatal(err)
 			}
 			// The transactions in JSON have inputs of MWEB, so that they count as replaceable.
-			if diff := cmp.Diff(got, want, cmpopts.IgnoreFields(bitcoin.Tx{}, "Replaceable")); diff != "" {
+			if diff := cmp.Diff(got, want, cmpopts.IgnoreFields(utxo.Tx{}, "Replaceable")); diff != "" {
 				t.Errorf("Block() differs (-got +want):\n%s", diff)
 			}
 		})

@@ -12,6 +12,7 @@ import (
 	"chequer/internal/chain/bitcoin"
 	"chequer/internal/chain/bitcoin/node"
 	"chequer/internal/chain/chaintest"
+	"chequer/internal/chain/utxo"
 )
 
 // fees sets the answers of the node: the fee in satoshi of every transaction, of 200 virtual bytes, and the least fee rates.
@@ -113,7 +114,7 @@ func TestWaiting_firm_needs_the_fee_of_a_transaction_that_returned(t *testing.T)
 		f := newFake(t, 1)
 		n := f.source()
 		f.fees(199, "0", "0.00001000")
-		wait := func() bitcoin.Waiting {
+		wait := func() utxo.Waiting {
 			f.clock.Advance(time.Second)
 			return mustWait(t, n, watch)
 		}

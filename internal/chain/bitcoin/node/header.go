@@ -13,6 +13,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/utxo"
 	"chequer/internal/format"
 )
 
@@ -43,41 +44,41 @@ type chainInfo struct {
 	InitialBlockDownload *bool
 }
 
-// Best implements bitcoin.Source. It returns an error for a node of another network and for
+// Best implements utxo.Source. It returns an error for a node of another network and for
 // a node that is catching up.
-func (n *Node) Best(ctx context.Context) (bitcoin.Header, error) {
+func (n *Node) Best(ctx context.Context) (utxo.Header, error) {
 	best, err := n.best(ctx)
 	return best, n.noteResult(ctx, findBest, err)
 }
 
-func (n *Node) best(ctx context.Context) (bitcoin.Header, error) {
+func (n *Node) best(ctx context.Context) (utxo.Header, error) {
 	var info chainInfo
 	var genesis string
 	infoRequest, genesisRequest := newRequest(&info, "getblockchaininfo"), newRequest(&genesis, "getblockhash", 0)
 	if err := n.rpc.sendBatch(ctx, infoRequest, genesisRequest); err != nil {
-		return bitcoin.Header{}, err
+		return utxo.Header{}, err
 	}
 	if err := firstError(infoRequest, genesisRequest); err != nil {
-		return bitcoin.Header{}, err
+		return utxo.Header{}, err
 	}
 	if err := n.checkNetwork(info.Chain, genesis); err != nil {
-		return bitcoin.Header{}, err
+		return utxo.Header{}, err
 	}
 	if err := n.checkCheckpoint(ctx, info.Blocks); err != nil {
-		return bitcoin.Header{}, err
+		return utxo.Header{}, err
 	}
 	if err := n.checkCaughtUp(info); err != nil {
-		return bitcoin.Header{}, err
+		return utxo.Header{}, err
 	}
 	best, err := n.header(ctx, info.Blocks, info.BestBlockHash)
-	if errors.Is(err, bitcoin.ErrNoBlock) {
-		return bitcoin.Header{}, fmt.Errorf("node does not have its own best block %s", info.BestBlockHash)
+	if errors.Is(err, utxo.ErrNoBlock) {
+		return utxo.Header{}, fmt.Errorf("node does not have its own best block %s", info.BestBlockHash)
 	}
 	if err != nil {
-		return bitcoin.Header{}, err
+		return utxo.Header{}, err
 	}
 	if err := n.checkAge(info, best); err != nil {
-		return bitcoin.Header{}, err
+		return utxo.Header{}, err
 	}
 	n.highest = max(n.highest, best.Height)
 	return best, nil
@@ -138,7 +139,7 @@ func (n *Node) checkCaughtUp(info chainInfo) error {
 
 // checkAge checks the age of the newest block. An old block is only a hint, unless the node
 // does not report whether it is catching up.
-func (n *Node) checkAge(info chainInfo, best bitcoin.Header) error {
+func (n *Node) checkAge(info chainInfo, best utxo.Header) error {
 	age := n.config.Now().Sub(best.Time)
 	if age < maxTipAge || n.config.Chain == "regtest" {
 		return nil
@@ -151,32 +152,32 @@ func (n *Node) checkAge(info chainInfo, best bitcoin.Header) error {
 	return nil
 }
 
-// AtHeight implements bitcoin.Source.
-func (n *Node) AtHeight(ctx context.Context, height int64) (bitcoin.Header, error) {
+// AtHeight implements utxo.Source.
+func (n *Node) AtHeight(ctx context.Context, height int64) (utxo.Header, error) {
 	h, err := n.atHeight(ctx, height)
 	return h, n.noteResult(ctx, findHeader, err)
 }
 
-func (n *Node) atHeight(ctx context.Context, height int64) (bitcoin.Header, error) {
+func (n *Node) atHeight(ctx context.Context, height int64) (utxo.Header, error) {
 	var hash string
 	err := n.rpc.call(ctx, &hash, "getblockhash", height)
 	if hasCode(err, codeRange, codeMisc) {
-		return bitcoin.Header{}, fmt.Errorf("%w: at height %d", bitcoin.ErrNoBlock, height)
+		return utxo.Header{}, fmt.Errorf("%w: at height %d", utxo.ErrNoBlock, height)
 	}
 	if err != nil {
-		return bitcoin.Header{}, err
+		return utxo.Header{}, err
 	}
 	return n.header(ctx, height, hash)
 }
 
 // header returns the header of a block, and reads it only once.
-func (n *Node) header(ctx context.Context, height int64, hash string) (bitcoin.Header, error) {
+func (n *Node) header(ctx context.Context, height int64, hash string) (utxo.Header, error) {
 	if h, known := n.headers[hash]; known && h.Height == height {
 		return h, nil
 	}
 	message, err := n.rawHeader(ctx, hash)
 	if err != nil {
-		return bitcoin.Header{}, err
+		return utxo.Header{}, err
 	}
 	if len(n.headers) >= keptHeaders {
 		clear(n.headers)
@@ -194,7 +195,7 @@ func (n *Node) rawHeader(ctx context.Context, hash string) (*wire.BlockHeader, e
 	var text string
 	err := n.rpc.call(ctx, &text, "getblockheader", hash, false)
 	if hasCode(err, codeNotFound) {
-		return nil, fmt.Errorf("%w: %s", bitcoin.ErrNoBlock, hash)
+		return nil, fmt.Errorf("%w: %s", utxo.ErrNoBlock, hash)
 	}
 	if err != nil {
 		return nil, err

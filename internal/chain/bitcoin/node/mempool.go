@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"chequer/internal/chain"
-	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/utxo"
 )
 
 // sightingTTL is the time that a sighting is kept after its transaction left the mempool. It is
@@ -29,13 +29,13 @@ type mempool struct {
 // entry is a transaction in the mempool.
 type entry struct {
 	arrival       *arrival
-	number        uint32      // of the last listing that contains it
-	outputHashes  []uint64    // hashes of scripts; nil until it is read
-	tx            *bitcoin.Tx // nil unless it pays a destination
-	spends        []string    // spent outpoints that were watched when it was read
-	seen          time.Time   // zero if unknown
-	returned      bool        // true if it left the mempool before, and keeps its first sighting
-	timeRequested bool        // true if the node was asked for its time and its fee
+	number        uint32    // of the last listing that contains it
+	outputHashes  []uint64  // hashes of scripts; nil until it is read
+	tx            *utxo.Tx  // nil unless it pays a destination
+	spends        []string  // spent outpoints that were watched when it was read
+	seen          time.Time // zero if unknown
+	returned      bool      // true if it left the mempool before, and keeps its first sighting
+	timeRequested bool      // true if the node was asked for its time and its fee
 	fee           fee
 }
 
@@ -50,7 +50,7 @@ func newMempool() mempool {
 	return mempool{entries: map[chainhash.Hash]*entry{}, departed: map[chainhash.Hash]departure{}}
 }
 
-// Seen implements bitcoin.Source. It returns zero for a transaction that was in the mempool
+// Seen implements utxo.Source. It returns zero for a transaction that was in the mempool
 // before the first listing and whose time was never requested.
 func (n *Node) Seen(tx string) time.Time {
 	id, err := chainhash.NewHashFromStr(tx)
@@ -126,9 +126,9 @@ func (m *mempool) leave(id chainhash.Hash, e *entry, now time.Time) {
 
 // paying returns the transactions that pay watched destinations, in the order of their first
 // sighting.
-func (m *mempool) paying(watched chain.Watched) []bitcoin.Tx {
+func (m *mempool) paying(watched chain.Watched) []utxo.Tx {
 	type sighted struct {
-		tx   bitcoin.Tx
+		tx   utxo.Tx
 		seen time.Time
 	}
 	var matching []sighted
@@ -140,7 +140,7 @@ func (m *mempool) paying(watched chain.Watched) []bitcoin.Tx {
 	slices.SortFunc(matching, func(a, b sighted) int {
 		return cmp.Or(a.seen.Compare(b.seen), strings.Compare(a.tx.ID, b.tx.ID))
 	})
-	var txs []bitcoin.Tx
+	var txs []utxo.Tx
 	for _, s := range matching {
 		txs = append(txs, s.tx)
 	}
@@ -148,7 +148,7 @@ func (m *mempool) paying(watched chain.Watched) []bitcoin.Tx {
 }
 
 // setTx stores the relevant parts of a transaction.
-func (e *entry) setTx(tx bitcoin.Tx, watched chain.Watched) {
+func (e *entry) setTx(tx utxo.Tx, watched chain.Watched) {
 	e.outputHashes = make([]uint64, len(tx.Outputs)) // not nil, even without outputs
 	for i, out := range tx.Outputs {
 		e.outputHashes[i] = hashScript(out.Script)

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"chequer/internal/chain"
-	"chequer/internal/chain/bitcoin"
 	"chequer/internal/chain/bitcoin/node"
 	"chequer/internal/chain/chaintest"
+	"chequer/internal/chain/utxo"
 )
 
-func mustWait(t *testing.T, n *node.Node, w chain.Watched) bitcoin.Waiting {
+func mustWait(t *testing.T, n *node.Node, w chain.Watched) utxo.Waiting {
 	t.Helper()
 	waiting, err := n.Waiting(t.Context(), w)
 	if err != nil {
@@ -26,14 +26,14 @@ func mustWait(t *testing.T, n *node.Node, w chain.Watched) bitcoin.Waiting {
 }
 
 // ids returns the IDs of the waiting transactions.
-func ids(w bitcoin.Waiting) (ids []string) {
+func ids(w utxo.Waiting) (ids []string) {
 	for _, tx := range w.Txs {
 		ids = append(ids, tx.ID)
 	}
 	return ids
 }
 
-func wantIDs(t *testing.T, w bitcoin.Waiting, want ...string) {
+func wantIDs(t *testing.T, w utxo.Waiting, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(ids(w), want); diff != "" {
 		t.Fatalf("waiting transactions differ (-got +want):\n%s", diff)
@@ -441,7 +441,7 @@ func TestWaiting_reads_JSON_if_the_wire_format_cannot_be_parsed(t *testing.T) {
 			{"value":0.00001000,"n":0,"scriptPubKey":{"hex":%q}}]}`, tx, tx, destination(1))), 0, ""
 	}
 	w := mustWait(t, f.source(), chaintest.Watch{destination(1): true})
-	want := []bitcoin.Tx{{ID: tx, Spends: []string{tx + ":3"}, Outputs: []bitcoin.Output{{Script: destination(1), Units: 1000}}}}
+	want := []utxo.Tx{{ID: tx, Spends: []string{tx + ":3"}, Outputs: []utxo.Output{{Script: destination(1), Units: 1000}}}}
 	if diff := cmp.Diff(w.Txs, want); diff != "" {
 		t.Errorf("waiting transactions differ (-got +want):\n%s", diff)
 	}

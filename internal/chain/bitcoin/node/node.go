@@ -14,6 +14,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/utxo"
 )
 
 // Config is the configuration of a Node.
@@ -44,16 +45,16 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// Node reads the merchant's node and trusts its answers. It implements bitcoin.Source. The
+// Node reads the merchant's node and trusts its answers. It implements utxo.Source. The
 // node's mempool is complete once the node has run for a while: an absent transaction is gone.
 // Every block is read, so a double spend in a block is found without a list of inputs.
 type Node struct {
 	config           Config
 	host             string
 	rpc              *client
-	headers          map[string]bitcoin.Header // of the newest requested blocks, by hash
-	highest          int64                     // height of the highest best block so far
-	checkpointPassed bool                      // the chain was found to have the checkpoint
+	headers          map[string]utxo.Header // of the newest requested blocks, by hash
+	highest          int64                  // height of the highest best block so far
+	checkpointPassed bool                   // the chain was found to have the checkpoint
 	read             blocks
 	mempool          mempool
 	startedAt        time.Time // start of the node, by this machine's clock; see startTime
@@ -66,7 +67,7 @@ type Node struct {
 	faults map[task]string
 }
 
-var _ bitcoin.Source = (*Node)(nil)
+var _ utxo.Source = (*Node)(nil)
 
 // task is a kind of request, for Health.
 type task string
@@ -93,7 +94,7 @@ func New(c Config) (*Node, error) {
 	return &Node{
 		config: c, host: u.Host,
 		rpc:     newClient(c),
-		headers: map[string]bitcoin.Header{},
+		headers: map[string]utxo.Header{},
 		read:    newBlocks(),
 		mempool: newMempool(),
 		health:  chain.Health{Source: "node at " + u.Host, Mempool: true},
@@ -101,19 +102,19 @@ func New(c Config) (*Node, error) {
 	}, nil
 }
 
-// Wake implements bitcoin.Source: a node is polled and sends no wake-ups.
+// Wake implements utxo.Source: a node is polled and sends no wake-ups.
 func (n *Node) Wake() <-chan struct{} { return nil }
 
-// Inputs implements bitcoin.Source: it returns none, because every block is read.
+// Inputs implements utxo.Source: it returns none, because every block is read.
 func (n *Node) Inputs(mark uint64) (iter.Seq[string], uint64) {
 	return func(func(string) bool) {}, mark
 }
 
-// Pending implements bitcoin.Source: a node's mempool contains no transaction that conflicts
+// Pending implements utxo.Source: a node's mempool contains no transaction that conflicts
 // with a block of the best chain.
 func (n *Node) Pending(string) bool { return false }
 
-// Health implements bitcoin.Source.
+// Health implements utxo.Source.
 func (n *Node) Health() chain.Health {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -136,7 +137,7 @@ func (n *Node) setHealth(change func(*chain.Health)) {
 
 // noteResult records the error of a task for Health, and adds the node to the error.
 func (n *Node) noteResult(ctx context.Context, t task, err error) error {
-	if errors.Is(err, bitcoin.ErrNoBlock) {
+	if errors.Is(err, utxo.ErrNoBlock) {
 		return err
 	}
 	if err != nil && ctx.Err() != nil {

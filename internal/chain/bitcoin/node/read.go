@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"chequer/internal/chain"
-	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/utxo"
 )
 
 // txsAtOnce is the number of transactions that are requested in one batch. An answer in JSON with this number of
@@ -82,9 +82,9 @@ func (n *Node) readTxs(ctx context.Context, ids []chainhash.Hash, watched chain.
 }
 
 // readTx parses the answer to a getrawtransaction.
-func (n *Node) readTx(ctx context.Context, id string, r *request) (bitcoin.Tx, error) {
+func (n *Node) readTx(ctx context.Context, id string, r *request) (utxo.Tx, error) {
 	if r.err != nil {
-		return bitcoin.Tx{}, r.err
+		return utxo.Tx{}, r.err
 	}
 	answer := *r.result.(*json.RawMessage)
 	if n.config.BlocksAsJSON {
@@ -92,13 +92,13 @@ func (n *Node) readTx(ctx context.Context, id string, r *request) (bitcoin.Tx, e
 	}
 	var text string
 	if err := json.Unmarshal(answer, &text); err != nil {
-		return bitcoin.Tx{}, fmt.Errorf("transaction %s: unexpected result: %w", id, err)
+		return utxo.Tx{}, fmt.Errorf("transaction %s: unexpected result: %w", id, err)
 	}
 	tx, err := parseTx(text)
 	if err != nil {
 		// The library may be unable to parse a transaction that is valid on the network.
 		if err := n.rpc.call(ctx, &answer, "getrawtransaction", id, true); err != nil {
-			return bitcoin.Tx{}, err
+			return utxo.Tx{}, err
 		}
 		return txFromJSON(id, answer)
 	}
@@ -106,20 +106,20 @@ func (n *Node) readTx(ctx context.Context, id string, r *request) (bitcoin.Tx, e
 }
 
 // txFromJSON parses a transaction in the node's JSON form.
-func txFromJSON(id string, text json.RawMessage) (bitcoin.Tx, error) {
+func txFromJSON(id string, text json.RawMessage) (utxo.Tx, error) {
 	var answer tx
 	if err := json.Unmarshal(text, &answer); err != nil {
-		return bitcoin.Tx{}, fmt.Errorf("transaction %s: unexpected result: %w", id, err)
+		return utxo.Tx{}, fmt.Errorf("transaction %s: unexpected result: %w", id, err)
 	}
 	tx, _, err := answer.convert()
 	if err != nil {
-		return bitcoin.Tx{}, err
+		return utxo.Tx{}, err
 	}
 	return tx, checkRequested(id, tx)
 }
 
 // checkRequested returns an error if a transaction is not the requested one, or is not sane.
-func checkRequested(id string, tx bitcoin.Tx) error {
+func checkRequested(id string, tx utxo.Tx) error {
 	if tx.ID != id {
 		return fmt.Errorf("asked for transaction %s, got %q", id, tx.ID)
 	}

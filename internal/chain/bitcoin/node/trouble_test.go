@@ -19,6 +19,7 @@ import (
 	"chequer/internal/chain/bitcoin"
 	"chequer/internal/chain/bitcoin/node"
 	"chequer/internal/chain/chaintest"
+	"chequer/internal/chain/utxo"
 )
 
 // changedInfo returns the normal answer of getblockchaininfo with one changed field.
@@ -316,15 +317,15 @@ func TestNode_returns_ErrNoBlock(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 3)
 	n := f.source()
-	if _, err := n.AtHeight(t.Context(), 4); !errors.Is(err, bitcoin.ErrNoBlock) {
-		t.Errorf("AtHeight(4) = %v, want %v", err, bitcoin.ErrNoBlock)
+	if _, err := n.AtHeight(t.Context(), 4); !errors.Is(err, utxo.ErrNoBlock) {
+		t.Errorf("AtHeight(4) = %v, want %v", err, utxo.ErrNoBlock)
 	}
 	f.answers["getblockhash"] = refuses(-1, "Block number out of range") // btcd
-	if _, err := n.AtHeight(t.Context(), 4); !errors.Is(err, bitcoin.ErrNoBlock) {
-		t.Errorf("AtHeight(4) = %v, want %v", err, bitcoin.ErrNoBlock)
+	if _, err := n.AtHeight(t.Context(), 4); !errors.Is(err, utxo.ErrNoBlock) {
+		t.Errorf("AtHeight(4) = %v, want %v", err, utxo.ErrNoBlock)
 	}
-	if _, err := n.Block(t.Context(), strings.Repeat("0", 64)); !errors.Is(err, bitcoin.ErrNoBlock) {
-		t.Errorf("Block() = %v, want %v", err, bitcoin.ErrNoBlock)
+	if _, err := n.Block(t.Context(), strings.Repeat("0", 64)); !errors.Is(err, utxo.ErrNoBlock) {
+		t.Errorf("Block() = %v, want %v", err, utxo.ErrNoBlock)
 	}
 	if fault := n.Health().Fault; fault != "" {
 		t.Errorf("Health().Fault = %q, want none", fault)

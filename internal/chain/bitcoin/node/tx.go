@@ -13,6 +13,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/utxo"
 	"chequer/internal/format"
 )
 
@@ -37,12 +38,12 @@ type tx struct {
 
 // convert returns a transaction and its hash. Inputs and outputs of Litecoin's MWEB,
 // which have no index, are left out.
-func (t tx) convert() (bitcoin.Tx, chainhash.Hash, error) {
+func (t tx) convert() (utxo.Tx, chainhash.Hash, error) {
 	id, err := parseHash(t.TxID)
 	if err != nil {
-		return bitcoin.Tx{}, chainhash.Hash{}, err
+		return utxo.Tx{}, chainhash.Hash{}, err
 	}
-	converted := bitcoin.Tx{ID: t.TxID}
+	converted := utxo.Tx{ID: t.TxID}
 	var sequences []uint32
 	hidden := false // inputs of MWEB, whose transactions are not listed
 	for _, in := range t.Vin {
@@ -54,7 +55,7 @@ func (t tx) convert() (bitcoin.Tx, chainhash.Hash, error) {
 		case !in.IsMWEB:
 			spent, err := parseHash(in.TxID)
 			if err != nil {
-				return bitcoin.Tx{}, chainhash.Hash{}, fmt.Errorf("transaction %s: %w", t.TxID, err)
+				return utxo.Tx{}, chainhash.Hash{}, fmt.Errorf("transaction %s: %w", t.TxID, err)
 			}
 			converted.Spends = append(converted.Spends, wire.NewOutPoint(&spent, in.Vout).String())
 		}
@@ -67,9 +68,9 @@ func (t tx) convert() (bitcoin.Tx, chainhash.Hash, error) {
 		units, err := parseUnits(out.Value)
 		script, notHex := hex.DecodeString(out.ScriptPubKey.Hex)
 		if err != nil || notHex != nil || out.N != len(converted.Outputs) {
-			return bitcoin.Tx{}, chainhash.Hash{}, fmt.Errorf("output %d of transaction %s is malformed", out.N, t.TxID)
+			return utxo.Tx{}, chainhash.Hash{}, fmt.Errorf("output %d of transaction %s is malformed", out.N, t.TxID)
 		}
-		converted.Outputs = append(converted.Outputs, bitcoin.Output{Script: hex.EncodeToString(script), Units: units})
+		converted.Outputs = append(converted.Outputs, utxo.Output{Script: hex.EncodeToString(script), Units: units})
 	}
 	return converted, id, nil
 }
@@ -90,10 +91,10 @@ func parseUnits(coins json.Number) (int64, error) {
 }
 
 // parseTx parses a transaction in hex.
-func parseTx(text string) (bitcoin.Tx, error) {
+func parseTx(text string) (utxo.Tx, error) {
 	var message wire.MsgTx
 	if err := message.Deserialize(hex.NewDecoder(bytes.NewReader([]byte(text)))); err != nil {
-		return bitcoin.Tx{}, err
+		return utxo.Tx{}, err
 	}
 	return bitcoin.NewTx(&message), nil
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"chequer/internal/chain"
-	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/utxo"
 )
 
 const (
@@ -19,8 +19,8 @@ const (
 	requiredListings = 2
 )
 
-// Waiting implements bitcoin.Source.
-func (n *Node) Waiting(ctx context.Context, watched chain.Watched) (bitcoin.Waiting, error) {
+// Waiting implements utxo.Source.
+func (n *Node) Waiting(ctx context.Context, watched chain.Watched) (utxo.Waiting, error) {
 	w, err := n.waiting(ctx, watched)
 	return w, n.noteResult(ctx, readMempool, err)
 }
@@ -43,33 +43,33 @@ type pool struct {
 
 // waiting updates the mempool. After an error, transactions that were read are kept and not read
 // again.
-func (n *Node) waiting(ctx context.Context, watched chain.Watched) (bitcoin.Waiting, error) {
+func (n *Node) waiting(ctx context.Context, watched chain.Watched) (utxo.Waiting, error) {
 	s, err := n.state(ctx)
 	if err != nil {
-		return bitcoin.Waiting{}, err
+		return utxo.Waiting{}, err
 	}
 	n.setHealth(func(h *chain.Health) { h.Peers = s.peers })
 	if s.peers == 0 && n.config.Chain != "regtest" {
 		n.viewed = time.Time{}
-		return bitcoin.Waiting{}, errors.New("no peers: the node receives neither transactions nor blocks")
+		return utxo.Waiting{}, errors.New("no peers: the node receives neither transactions nor blocks")
 	}
 	if relay := s.network.LocalRelay; relay != nil && !*relay {
 		n.mempool.listedAt, n.viewed = time.Time{}, time.Time{}
-		return bitcoin.Waiting{Coverage: chain.None}, nil
+		return utxo.Waiting{Coverage: chain.None}, nil
 	}
 	if err := n.addScripts(ctx, watched); err != nil {
-		return bitcoin.Waiting{}, err
+		return utxo.Waiting{}, err
 	}
 	if err := n.mempool.update(s); err != nil {
-		return bitcoin.Waiting{}, err
+		return utxo.Waiting{}, err
 	}
 	if err := n.readNew(ctx, watched); err != nil {
-		return bitcoin.Waiting{}, err
+		return utxo.Waiting{}, err
 	}
 	if err := n.requestTimes(ctx); err != nil {
-		return bitcoin.Waiting{}, err
+		return utxo.Waiting{}, err
 	}
-	w := bitcoin.Waiting{
+	w := utxo.Waiting{
 		Coverage: chain.Complete, Since: n.sightingsSince(s),
 		Txs: n.mempool.paying(watched), Conflicts: n.mempool.conflicts(watched, s.end),
 	}

@@ -1,4 +1,4 @@
-package bitcoin
+package utxo
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 // once.
 type view struct {
 	asset   chain.Asset
+	depth   int64 // see New
 	source  Source
 	now     func() time.Time
 	records []record // each on top of the previous one
@@ -139,7 +140,7 @@ func (v *view) extend(ctx context.Context, base, best Header, watched chain.Watc
 	scripts, _ := watched.Since(0)
 	inputs, _ := v.source.Inputs(0)
 	for last.Height < best.Height {
-		if last.Height-base.Height > depth && v.now().Sub(start) > catchUpTimeout {
+		if last.Height-base.Height > v.depth && v.now().Sub(start) > catchUpTimeout {
 			return true, nil
 		}
 		header, err := v.source.AtHeight(ctx, last.Height+1)

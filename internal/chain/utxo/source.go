@@ -1,4 +1,6 @@
-package bitcoin
+// Package utxo scans networks whose transactions spend outputs of earlier ones: Bitcoin, Litecoin and Monero. The networks differ in their
+// sources, which convert blocks and unconfirmed transactions.
+package utxo
 
 import (
 	"context"
@@ -13,7 +15,7 @@ import (
 // ErrNoBlock means that the source has no such block.
 var ErrNoBlock = errors.New("no such block")
 
-// Source reads a network: through the merchant's node or the light client. Its methods are
+// Source reads a network, such as through the merchant's node or the light client. Its methods are
 // called one at a time, except Wake and Health, which may be called at any time. An error gives no
 // information about the network.
 type Source interface {
@@ -22,8 +24,7 @@ type Source interface {
 	// AtHeight returns the header at a height of the best chain. The error above the tip is
 	// ErrNoBlock.
 	AtHeight(ctx context.Context, height int64) (Header, error)
-	// MayPay reports whether a block may pay to or spend from one of the scripts, in
-	// hex. It may return true for a block that does not, but never false for one that does.
+	// MayPay reports whether a block may pay to or spend from one of the scripts. It may return true for a block that does not, but never false for one that does.
 	MayPay(ctx context.Context, hash string, scripts iter.Seq[string]) (bool, error)
 	// Block returns a block.
 	Block(ctx context.Context, hash string) (Block, error)
@@ -58,28 +59,14 @@ type Block struct {
 	Txs []Tx
 }
 
-// Tx is the part of a transaction that scans use. Hashes and scripts are hex.
+// Tx is the part of a transaction that scans use. Hashes are hex, and so are scripts.
 type Tx struct {
 	ID       string
 	Coinbase bool
 	Spends   []string // outpoints: "txid:vout"
 	Outputs  []Output
-	// Replaceable is true if the transaction signals that it can be replaced, see SignalsReplacement, or if its inputs
-	// are not all known.
+	// Replaceable is true if the transaction signals that it can be replaced, or if its inputs are not all known.
 	Replaceable bool
-}
-
-// trucVersion is the version of transactions that signal replaceability whatever their sequence numbers are. See BIP 431,
-// "Specification", rule 1.
-const trucVersion = 3
-
-// maxReplaceableSequence is the largest sequence number of an input that signals replaceability. See BIP 125, "Summary".
-const maxReplaceableSequence = 0xffffffff - 2
-
-// SignalsReplacement reports whether a transaction with a version and the sequence numbers of its inputs signals that it
-// can be replaced.
-func SignalsReplacement(version int64, sequences []uint32) bool {
-	return version == trucVersion || slices.ContainsFunc(sequences, func(n uint32) bool { return n <= maxReplaceableSequence })
 }
 
 // Pays reports whether the transaction pays a watched destination.
@@ -90,7 +77,7 @@ func (tx Tx) Pays(watched chain.Watched) bool {
 // Output pays a script.
 type Output struct {
 	Script string
-	Units  int64 // of the smallest unit: satoshi, litoshi
+	Units  int64 // of the smallest unit, such as satoshi
 }
 
 // Waiting are the unconfirmed transactions of a network.

@@ -1,4 +1,4 @@
-package bitcoin
+package utxo
 
 import (
 	"context"
@@ -11,33 +11,24 @@ import (
 	"chequer/internal/money"
 )
 
-// depth is the number of blocks that the cursor stays behind the tip: more than any plausible
-// reorganisation and than every confirmation count, including that of a coinbase.
-const depth = coinbaseMaturity
-
 // catchUpTimeout is the time after which a scan that reads missed blocks returns a snapshot of the
 // blocks read so far.
 const catchUpTimeout = 5 * time.Second
 
-// Scanner is a network that is watched through a source. It implements chain.Scanner,
-// chain.Waker and chain.Reporter.
+// Scanner scans a network through a source. With a chain.Network it is a chain.Scanner, a chain.Waker and a chain.Reporter.
 type Scanner struct {
-	*Network
+	asset    chain.Asset
+	depth    int64
 	source   Source
 	now      func() time.Time
 	view     view
 	attempts chain.Attempts
 }
 
-var _ interface {
-	chain.Scanner
-	chain.Waker
-	chain.Reporter
-} = (*Scanner)(nil)
-
-// Watch returns a Scanner of a network that reads from a source.
-func Watch(network *Network, source Source, now func() time.Time) *Scanner {
-	return &Scanner{Network: network, source: source, now: now, view: view{asset: network.params.Asset, source: source, now: now}}
+// New returns a Scanner of the network of an asset. depth is the number of blocks that the cursor stays behind the tip: more than any plausible
+// reorganisation and than every confirmation count, including that of a coinbase.
+func New(asset chain.Asset, depth int64, source Source, now func() time.Time) *Scanner {
+	return &Scanner{asset: asset, depth: depth, source: source, now: now, view: view{asset: asset, depth: depth, source: source, now: now}}
 }
 
 // Wake implements chain.Waker.
@@ -95,7 +86,7 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 // best chain, a block below the fork.
 func (s *Scanner) base(ctx context.Context, from chain.Cursor, best Header) (Header, error) {
 	if from.IsZero() {
-		return s.source.AtHeight(ctx, max(best.Height-depth, 0))
+		return s.source.AtHeight(ctx, max(best.Height-s.depth, 0))
 	}
 	if best.Height < from.Height {
 		return Header{}, fmt.Errorf("the source is only at block %d, although block %d was already read", best.Height, from.Height)
@@ -106,7 +97,7 @@ func (s *Scanner) base(ctx context.Context, from chain.Cursor, best Header) (Hea
 	base, err := s.source.AtHeight(ctx, from.Height)
 	if err == nil && base.Hash != from.Hash {
 		// The fork point is unknown: begin lower.
-		base, err = s.source.AtHeight(ctx, max(from.Height-depth, 0))
+		base, err = s.source.AtHeight(ctx, max(from.Height-s.depth, 0))
 	}
 	if errors.Is(err, ErrNoBlock) { // its height is below the best block, so the chain changed
 		return Header{}, chain.ErrChanged
@@ -122,7 +113,7 @@ func (s *Scanner) blocks(base Header, watched chain.Watched) chain.Snapshot {
 	}
 	for _, r := range s.view.records {
 		snapshot.Blocks[r.Height] = r.Hash
-		if r.Height <= snapshot.Tip.Height-depth {
+		if r.Height <= snapshot.Tip.Height-s.depth {
 			snapshot.Next = r.Cursor()
 		}
 		for _, t := range r.transfers {
@@ -176,7 +167,7 @@ func spendsAny(tx Tx, outpoints map[string]bool) bool {
 
 // transfers returns the transfers of a waiting transaction to watched destinations.
 func (s *Scanner) transfers(tx Tx, waiting Waiting, watched chain.Watched) []chain.Transfer {
-	found := transfers(s.params.Asset, tx, nil, watched)
+	found := transfers(s.asset, tx, nil, watched)
 	for i := range found {
 		found[i].FirstSeen = s.source.Seen(tx.ID)
 		found[i].Firm = waiting.Coverage == chain.Complete && waiting.Firm[tx.ID]

@@ -1,4 +1,4 @@
-package bitcoin_test
+package utxo_test
 
 import (
 	"context"
@@ -14,17 +14,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"chequer/internal/chain"
-	"chequer/internal/chain/bitcoin"
 	"chequer/internal/chain/chaintest"
+	"chequer/internal/chain/utxo"
+	"chequer/internal/money"
 )
 
-// source is a chain in memory. It implements bitcoin.Source.
+// coin is the asset of the network of the tests.
+var coin = chain.Asset{Code: "BTC", Network: "bitcoin", Currency: money.BTC}
+
+// source is a chain in memory. It implements utxo.Source.
 type source struct {
-	best    []bitcoin.Block // the best chain by height
-	byHash  map[string]bitcoin.Block
+	best    []utxo.Block // the best chain by height
+	byHash  map[string]utxo.Block
 	known   map[string]bool // blocks that were read; MayPay is exact for them
 	reads   []int64         // heights of blocks in the order in which they were read
-	waiting []bitcoin.Tx
+	waiting []utxo.Tx
 	partial bool // the waiting transactions have partial coverage
 	seen    map[string]time.Time
 	buried  []string
@@ -32,10 +36,10 @@ type source struct {
 	before  func(call string, height int64) error // called before each call
 }
 
-var _ bitcoin.Source = (*source)(nil)
+var _ utxo.Source = (*source)(nil)
 
 func newSource(height int64) *source {
-	s := &source{byHash: map[string]bitcoin.Block{}, known: map[string]bool{}, seen: map[string]time.Time{}}
+	s := &source{byHash: map[string]utxo.Block{}, known: map[string]bool{}, seen: map[string]time.Time{}}
 	for range height + 1 {
 		s.mineBlock("a")
 	}
@@ -43,9 +47,9 @@ func newSource(height int64) *source {
 }
 
 // mineBlock adds a block; branch distinguishes blocks of one height.
-func (s *source) mineBlock(branch string, txs ...bitcoin.Tx) chain.Block {
+func (s *source) mineBlock(branch string, txs ...utxo.Tx) chain.Block {
 	height := int64(len(s.best))
-	b := bitcoin.Block{Txs: txs}
+	b := utxo.Block{Txs: txs}
 	b.Block = chain.Block{Height: height, Hash: fmt.Sprintf("%s%d", branch, height), Time: time.Unix(height*600, 0)}
 	if height > 0 {
 		b.Parent = s.best[height-1].Hash
@@ -70,19 +74,19 @@ func (s *source) call(name string, height int64) error {
 	return s.before(name, height)
 }
 
-func (s *source) Best(context.Context) (bitcoin.Header, error) {
+func (s *source) Best(context.Context) (utxo.Header, error) {
 	if err := s.call("Best", 0); err != nil {
-		return bitcoin.Header{}, err
+		return utxo.Header{}, err
 	}
 	return s.best[len(s.best)-1].Header, nil
 }
 
-func (s *source) AtHeight(_ context.Context, height int64) (bitcoin.Header, error) {
+func (s *source) AtHeight(_ context.Context, height int64) (utxo.Header, error) {
 	if err := s.call("AtHeight", height); err != nil {
-		return bitcoin.Header{}, err
+		return utxo.Header{}, err
 	}
 	if height >= int64(len(s.best)) {
-		return bitcoin.Header{}, bitcoin.ErrNoBlock
+		return utxo.Header{}, utxo.ErrNoBlock
 	}
 	return s.best[height].Header, nil
 }
@@ -94,26 +98,26 @@ func (s *source) MayPay(_ context.Context, hash string, scripts iter.Seq[string]
 	wanted := maps.Collect(func(yield func(string, bool) bool) {
 		scripts(func(script string) bool { return yield(script, true) })
 	})
-	return slices.ContainsFunc(s.byHash[hash].Txs, func(tx bitcoin.Tx) bool {
-		return slices.ContainsFunc(tx.Outputs, func(out bitcoin.Output) bool { return wanted[out.Script] })
+	return slices.ContainsFunc(s.byHash[hash].Txs, func(tx utxo.Tx) bool {
+		return slices.ContainsFunc(tx.Outputs, func(out utxo.Output) bool { return wanted[out.Script] })
 	}), nil
 }
 
-func (s *source) Block(_ context.Context, hash string) (bitcoin.Block, error) {
+func (s *source) Block(_ context.Context, hash string) (utxo.Block, error) {
 	b := s.byHash[hash]
 	if err := s.call("Block", b.Height); err != nil {
-		return bitcoin.Block{}, err
+		return utxo.Block{}, err
 	}
 	s.known[hash] = true
 	s.reads = append(s.reads, b.Height)
 	return b, nil
 }
 
-func (s *source) Waiting(context.Context, chain.Watched) (bitcoin.Waiting, error) {
+func (s *source) Waiting(context.Context, chain.Watched) (utxo.Waiting, error) {
 	if err := s.call("Waiting", 0); err != nil {
-		return bitcoin.Waiting{}, err
+		return utxo.Waiting{}, err
 	}
-	w := bitcoin.Waiting{Coverage: chain.Complete, Since: time.Unix(1, 0), Txs: s.waiting, Firm: map[string]bool{}}
+	w := utxo.Waiting{Coverage: chain.Complete, Since: time.Unix(1, 0), Txs: s.waiting, Firm: map[string]bool{}}
 	if s.partial {
 		w.Coverage = chain.Partial
 	}
@@ -130,7 +134,7 @@ func (s *source) Inputs(mark uint64) (iter.Seq[string], uint64) {
 }
 
 func (s *source) Pending(outpoint string) bool {
-	return slices.ContainsFunc(s.waiting, func(tx bitcoin.Tx) bool { return slices.Contains(tx.Spends, outpoint) })
+	return slices.ContainsFunc(s.waiting, func(tx utxo.Tx) bool { return slices.Contains(tx.Spends, outpoint) })
 }
 
 func (s *source) Buried(txs []string)   { s.buried = append(s.buried, txs...) }
@@ -150,15 +154,15 @@ func (w watch) Since(mark uint64) (iter.Seq[string], uint64) {
 	return slices.Values(w[min(int(mark), len(w)):]), uint64(len(w))
 }
 
-func payment(id, script string, units int64) bitcoin.Tx {
-	return bitcoin.Tx{ID: id, Spends: []string{"from-" + id + ":0"}, Outputs: []bitcoin.Output{{Script: script, Units: units}}}
+func payment(id, script string, units int64) utxo.Tx {
+	return utxo.Tx{ID: id, Spends: []string{"from-" + id + ":0"}, Outputs: []utxo.Output{{Script: script, Units: units}}}
 }
 
-func newScanner(s *source) *bitcoin.Scanner {
-	return bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), s, time.Now)
+func newScanner(s *source) *utxo.Scanner {
+	return utxo.New(coin, 100, s, time.Now)
 }
 
-func scan(t *testing.T, s *bitcoin.Scanner, from chain.Cursor, w watch) chain.Snapshot {
+func scan(t *testing.T, s *utxo.Scanner, from chain.Cursor, w watch) chain.Snapshot {
 	t.Helper()
 	snapshot, err := s.Scan(t.Context(), from, w)
 	if err != nil {
@@ -312,16 +316,16 @@ func TestScan_returns_a_partial_snapshot_after_the_timeout(t *testing.T) {
 	s := newSource(100)
 	var want []string
 	for height := int64(101); height <= 400; height++ {
-		var txs []bitcoin.Tx
+		var txs []utxo.Tx
 		if height%50 == 0 {
 			txs = append(txs, payment(fmt.Sprintf("tx%d", height), "mine", 1))
 			want = append(want, fmt.Sprintf("tx%d@%d", height, height))
 		}
 		s.mineBlock("a", txs...)
 	}
-	s.waiting = []bitcoin.Tx{payment("waits", "mine", 1)}
+	s.waiting = []utxo.Tx{payment("waits", "mine", 1)}
 	clock := time.Unix(1_800_000_000, 0)
-	scanner := bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), s, func() time.Time {
+	scanner := utxo.New(coin, 100, s, func() time.Time {
 		clock = clock.Add(time.Second)
 		return clock
 	})
@@ -418,7 +422,7 @@ func TestScan_shows_a_transaction_once(t *testing.T) {
 	conflict := payment("thief", "other", 3)
 	conflict.Spends = doubleSpent.Spends
 	s.mineBlock("a", mined, conflict)
-	s.waiting = []bitcoin.Tx{mined, waits, doubleSpent}
+	s.waiting = []utxo.Tx{mined, waits, doubleSpent}
 	s.seen["mined"], s.seen["waits"] = time.Unix(10, 0), time.Unix(20, 0)
 	snapshot := scan(t, newScanner(s), chain.Cursor{}, watch{"mine"})
 	wantTxs(t, snapshot, "mined@111", "waits")
@@ -464,8 +468,8 @@ func TestScan_with_partial_coverage_shows_nothing_as_firm(t *testing.T) {
 	t.Parallel()
 	for _, partial := range []bool{false, true} {
 		s := newSource(3)
-		s.partial, s.waiting = partial, []bitcoin.Tx{{ID: "tx", Spends: []string{"in:0"}, Outputs: []bitcoin.Output{{Script: "watched", Units: 1000}}}}
-		shown, err := bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), s, time.Now).Scan(t.Context(), chain.Cursor{}, chaintest.Watch{"watched": true})
+		s.partial, s.waiting = partial, []utxo.Tx{{ID: "tx", Spends: []string{"in:0"}, Outputs: []utxo.Output{{Script: "watched", Units: 1000}}}}
+		shown, err := utxo.New(coin, 100, s, time.Now).Scan(t.Context(), chain.Cursor{}, chaintest.Watch{"watched": true})
 		if err != nil || len(shown.Transfers) != 1 || shown.Transfers[0].Firm == partial {
 			t.Errorf("partial %t: got %+v, error %v, want one transfer with firm %t", partial, shown.Transfers, err, !partial)
 		}
