@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -88,8 +89,18 @@ func TestKilled_while_a_sweep_is_sent(t *testing.T) {
 		t.Skip("set E2E_NIGHTLY=on to run the nightly tests")
 	}
 	t.Parallel()
+	for name, example := range map[string]func(time.Time) plan.Plan{"with_authorizations": plantest.Example, "with_funded_addresses": plantest.Funded} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			killWhileSending(t, example(time.Now().UTC().Truncate(time.Second)))
+		})
+	}
+}
+
+// killWhileSending sends a plan of plantest, kills each process that sends a transaction, and checks what is moved.
+func killWhileSending(t *testing.T, p plan.Plan) {
+	t.Helper()
 	node := ethereumtest.Anvil(t, ethereum.Base.ChainID)
-	p := plantest.Example(time.Now().UTC().Truncate(time.Second))
 	p.Block = uint64(node.Height(t))
 	holdExample(t, node, p)
 	p = plantest.Encoded(t, p)
@@ -102,40 +113,24 @@ func TestKilled_while_a_sweep_is_sent(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	send := func() (*exec.Cmd, *bytes.Buffer) {
-		c := exec.CommandContext(t.Context(), binary(t), "sweep", "send", file, "--yes", "--wait", "0")
-		var errs bytes.Buffer
-		c.Env, c.Stderr = process.environ, &errs
-		return c, &errs
-	}
+	// A plan with funded addresses needs two runs.
 	kills := 0
-	for attempt := 0; ; attempt++ {
+	for attempt, finished := 0, 0; finished < 2; attempt++ {
 		if attempt > 200 {
 			t.Fatalf("the plan is not sent after %d kills", kills)
 		}
-		c, errs := send()
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		trap.arm(c, kills%2 == 0)
-		err := c.Wait()
-		trap.mu.Lock()
-		killed := trap.killed
-		trap.process = nil
-		trap.mu.Unlock()
-		if killed {
+		switch killed, held, err := trap.send(t, process, file, kills%2 == 0); {
+		case killed:
 			kills++
 			node.Mine(t)
-			continue
-		}
-		if strings.Contains(errs.String(), recorded.ErrHeld.Error()) {
+		case held:
 			time.Sleep(2 * time.Second) // until the lease of the killed process is over
-			continue
+		case err != nil:
+			t.Fatal(err)
+		default:
+			finished++
+			node.Mine(t)
 		}
-		if err != nil {
-			t.Fatalf("send: %v\n%s", err, errs.String())
-		}
-		break
 	}
 	if kills < 4 {
 		t.Errorf("the process was killed %d times, want at least four", kills)
@@ -143,30 +138,54 @@ func TestKilled_while_a_sweep_is_sent(t *testing.T) {
 	for range 3 * 64 {
 		node.Mine(t)
 	}
-	c, errs := send()
-	if err := c.Run(); err != nil {
-		t.Fatalf("settle: %v\n%s", err, errs.String())
-	}
+	process.run("sweep", "send", file, "--yes", "--wait", "0")
 	var shown struct {
-		Moved string `json:"moved"`
-		Rows  []struct {
+		Rows []struct {
 			State string `json:"state"`
-		} `json:"rows"`
+		} `json:"row_list"`
 	}
 	if err := json.Unmarshal(process.run("sweep", "show", p.ID, "--json"), &shown); err != nil {
 		t.Fatal(err)
+	}
+	if len(shown.Rows) != len(p.Rows) {
+		t.Fatalf("%d rows are shown, want %d", len(shown.Rows), len(p.Rows))
 	}
 	for i, r := range shown.Rows {
 		if r.State != string(recorded.Moved) {
 			t.Errorf("row %d is %s, want moved", i+1, r.State)
 		}
 	}
+	checkHeld(t, node, p)
+}
+
+// send sends a signed file while the trap is armed. It reports whether the process was killed, and whether it did not get the lease.
+func (s *sendTrap) send(t *testing.T, p *process, file string, before bool) (killed, held bool, err error) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), binary(t), "sweep", "send", file, "--yes", "--wait", "0")
+	var errs bytes.Buffer
+	c.Env, c.Stderr = p.environ, &errs
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.arm(c, before)
+	if err = c.Wait(); err != nil {
+		err = fmt.Errorf("send: %w\n%s", err, errs.String())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.process = nil
+	return s.killed, strings.Contains(errs.String(), recorded.ErrHeld.Error()), err
+}
+
+// checkHeld checks what the destination of a plan holds of its tokens.
+func checkHeld(t *testing.T, node *ethereumtest.Node, p plan.Plan) {
+	t.Helper()
 	for _, sum := range p.Sums {
-		contract := contractOf(ethereum.Base, sum.Asset)
-		if contract == "" {
+		row := p.Rows[slices.IndexFunc(p.Rows, func(r plan.Row) bool { return r.Asset == sum.Asset })]
+		if row.Way == plan.ByOwn {
 			continue
 		}
-		if held := node.Read(t, contract, ethereumtest.Data("balanceOf(address)", plantest.To)); held.Cmp(sum.Amount) != 0 {
+		if held := node.Read(t, row.Contract.String(), ethereumtest.Data("balanceOf(address)", plantest.To)); held.Cmp(sum.Amount) != 0 {
 			t.Errorf("the destination holds %s units of %s, want %s", held, sum.Asset, sum.Amount)
 		}
 	}
@@ -175,8 +194,9 @@ func TestKilled_while_a_sweep_is_sent(t *testing.T) {
 // holdExample gives the addresses of a plan their amounts, and the payer its nonce and its fees.
 func holdExample(t *testing.T, node *ethereumtest.Node, p plan.Plan) {
 	t.Helper()
-	var code string
-	node.Call(t, &code, "eth_getCode", node.DeployAuthorized(t), "latest")
+	var authorized, plain string
+	node.Call(t, &authorized, "eth_getCode", node.DeployAuthorized(t), "latest")
+	node.Call(t, &plain, "eth_getCode", node.Deploy(t, ethereumtest.Code("plain")), "latest")
 	node.SetMulticall(t, evm.Multicall3.String())
 	node.Call(t, nil, "anvil_setCode", "0x420000000000000000000000000000000000000F", "0x6103e860005260206000f3") // the oracle of fees returns 1,000
 	for _, r := range p.Rows {
@@ -184,12 +204,20 @@ func holdExample(t *testing.T, node *ethereumtest.Node, p plan.Plan) {
 			node.Call(t, nil, "anvil_setBalance", r.From.String(), fmt.Sprintf("0x%x", new(big.Int).Mul(r.Amount, big.NewInt(2))))
 			continue
 		}
+		code := authorized
+		if r.Way == plan.ByFunding {
+			code = plain
+			if !r.IsFunded() {
+				node.Call(t, nil, "anvil_setBalance", r.From.String(), "0xde0b6b3a7640000")
+			}
+		}
 		node.Call(t, nil, "anvil_setCode", r.Contract.String(), code)
-		owner, slot := evm.AddressWord(r.From), evm.NumberWord(1) // the slot of Authorized.balanceOf
+		owner, slot := evm.AddressWord(r.From), evm.NumberWord(1) // the slot of balanceOf in both contracts
 		node.Call(t, nil, "anvil_setStorageAt", r.Contract.String(), evm.Keccak256(owner[:], slot[:]).String(), evm.Hash(evm.NumberWord(r.Amount.Uint64())).String())
 	}
-	usdc := contractOf(ethereum.Base, "USDC-BASE")
-	node.Mine(t, node.Transact(t, usdc, ethereumtest.Data("setDollar(uint256)", big.NewInt(1))))
+	if i := slices.IndexFunc(p.Rows, func(r plan.Row) bool { return r.Asset == "USDC-BASE" }); i >= 0 {
+		node.Mine(t, node.Transact(t, p.Rows[i].Contract.String(), ethereumtest.Data("setDollar(uint256)", big.NewInt(1))))
+	}
 	node.Call(t, nil, "anvil_setBalance", p.Payer.Address.String(), "0xde0b6b3a7640000")
 	node.Call(t, nil, "anvil_setNonce", p.Payer.Address.String(), fmt.Sprintf("0x%x", p.Payer.Cost.Nonce))
 	node.Mine(t)
