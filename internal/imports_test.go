@@ -19,6 +19,7 @@ var floors = map[string]int{
 	"chequer/internal/durable": -1, // imported by config
 	"chequer/internal/format":  -1, // imported by signature
 	"chequer/internal/evm":     -1, // imported by keys
+	"chequer/internal/monero":  -1, // imported by keys
 
 	"chequer/internal/money": 0, "chequer/internal/api": 0, "chequer/internal/signature": 0,
 	"chequer/internal/keys": 0, "chequer/internal/config": 0, "chequer/internal/seal": 0, "chequer/internal/caller": 0, "chequer/internal/build": 0, "chequer/internal/diskspace": 0, "chequer/internal/filelock": 0, "chequer/internal/requestlog": 0, "chequer/internal/clock": 0, "chequer/internal/token": 0, "chequer/internal/guard": 0, "chequer/internal/logonce": 0, "chequer/internal/download": 0,
