@@ -35,7 +35,7 @@ var floors = map[string]int{
 	"chequer/web": 3, "chequer/internal/wire": 3, "chequer/internal/invoicing": 3, "chequer/internal/report": 3, "chequer/internal/casework": 3, "chequer/internal/retention": 3,
 
 	"chequer/internal/server": 4, "chequer/internal/greenfield": 4, "chequer/web/desk/visit": 4, "chequer/internal/watcher": 4, "chequer/internal/webhook": 4, "chequer/internal/notify": 4, "chequer/internal/sale": 4, "chequer/internal/chain/bitcoin/node": 4,
-	"chequer/internal/chain/bitcoin/light": 4, "chequer/internal/chain/ethereum/quorum": 4,
+	"chequer/internal/chain/bitcoin/light": 4, "chequer/internal/chain/ethereum/quorum": 4, "chequer/internal/chain/monero/daemon": 4,
 	"chequer/internal/chain/lightning/lnaddress": 4, "chequer/internal/chain/lightning/lnd": 4, "chequer/internal/chain/lightning/nwc": 4, "chequer/internal/chain/lightning/phoenixd": 4,
 	"chequer/internal/prices": 4, "chequer/internal/books": 4, "chequer/internal/readiness": 4, "chequer/internal/demo": 4, "chequer/internal/loglimit": 4,
 
