@@ -33,10 +33,10 @@ var floors = map[string]int{
 	"chequer/internal/sweep/offline": 2, "chequer/internal/refundfile": 2, "chequer/internal/client/foreign": 2, "chequer/internal/chain/utxo": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2, "chequer/internal/chain/lightning": 2,
 	"chequer/internal/storage/highwater": 2, "chequer/web/present": 2, "chequer/web/rendered": 2, "chequer/views/desk": 2,
 
-	"chequer/internal/chain/bitcoin": 3, "chequer/web": 3, "chequer/internal/wire": 3, "chequer/internal/invoicing": 3, "chequer/internal/report": 3, "chequer/internal/casework": 3, "chequer/internal/retention": 3,
+	"chequer/internal/chain/bitcoin": 3, "chequer/internal/chain/monero": 3, "chequer/web": 3, "chequer/internal/wire": 3, "chequer/internal/invoicing": 3, "chequer/internal/report": 3, "chequer/internal/casework": 3, "chequer/internal/retention": 3,
 
 	"chequer/internal/server": 4, "chequer/internal/greenfield": 4, "chequer/web/desk/visit": 4, "chequer/internal/watcher": 4, "chequer/internal/webhook": 4, "chequer/internal/notify": 4, "chequer/internal/sale": 4, "chequer/internal/chain/bitcoin/node": 4,
-	"chequer/internal/chain/bitcoin/light": 4, "chequer/internal/chain/ethereum/quorum": 4,
+	"chequer/internal/chain/bitcoin/light": 4, "chequer/internal/chain/ethereum/quorum": 4, "chequer/internal/chain/monero/daemon": 4,
 	"chequer/internal/chain/lightning/lnaddress": 4, "chequer/internal/chain/lightning/lnd": 4, "chequer/internal/chain/lightning/nwc": 4, "chequer/internal/chain/lightning/phoenixd": 4,
 	"chequer/internal/prices": 4, "chequer/internal/books": 4, "chequer/internal/readiness": 4, "chequer/internal/demo": 4, "chequer/internal/loglimit": 4,
 

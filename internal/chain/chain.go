@@ -230,7 +230,9 @@ type Transfer struct {
 	Asset  string // the asset's code
 	Script string
 	Amount money.Amount
-	Spends []string // the outpoints its transaction spends, on UTXO networks
+	// Spends are the outpoints that its transaction spends, on networks whose transactions spend outputs. They may include a OneTimeOutpoint
+	// for each output.
+	Spends []string
 	// FirstSeen is the first unconfirmed sighting by the network's source, zero if there
 	// is none. The recorder of a transfer keeps the first value that it gets.
 	FirstSeen time.Time
@@ -242,7 +244,7 @@ type Transfer struct {
 	// Since is set if the transfer may be in an earlier block than Block: the time of the
 	// last block that is known not to contain it. Zero otherwise.
 	Since time.Time
-	// Unsure is true if the transfer may be older than its invoice. It never counts
+	// Unsure is true if the transfer may be older than its invoice, or has a time lock. It never counts
 	// without a decision by the merchant.
 	Unsure bool
 }
@@ -270,6 +272,16 @@ func CoinID(tx string) string { return coinPrefix + tx }
 
 // IsCoin reports whether a CoinReader found t.
 func (t Transfer) IsCoin() bool { return strings.HasPrefix(t.ID, coinPrefix) }
+
+// oneTimePrefix is the prefix of the outpoint that stands for the one-time key of an output.
+const oneTimePrefix = "out:"
+
+// OneTimeOutpoint returns the outpoint that stands for the one-time key of a received output, in hex. Of several outputs with one key only one
+// can be spent, so their transactions conflict.
+func OneTimeOutpoint(key string) string { return oneTimePrefix + key }
+
+// IsOneTimeOutpoint reports whether an outpoint stands for the one-time key of a received output. Others are spent by the transaction.
+func IsOneTimeOutpoint(outpoint string) bool { return strings.HasPrefix(outpoint, oneTimePrefix) }
 
 // Highest returns the balance after a rise, in the smallest units.
 func (t Transfer) Highest() *big.Int {

@@ -15,6 +15,7 @@ var (
 	USD = Currency{Code: "USD", Decimals: 2}
 	BTC = Currency{Code: "BTC", Decimals: 8}
 	LTC = Currency{Code: "LTC", Decimals: 8}
+	XMR = Currency{Code: "XMR", Decimals: 12}
 	ETH = Currency{Code: "ETH", Decimals: 18}
 )
 

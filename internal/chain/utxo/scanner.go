@@ -186,7 +186,7 @@ func transfers(asset chain.Asset, tx Tx, block *chain.Block, watched chain.Watch
 		found = append(found, chain.Transfer{
 			ID: fmt.Sprintf("%s:%d", tx.ID, i), Tx: tx.ID, Asset: asset.Code, Script: out.Script,
 			Amount: money.FromMinor(big.NewInt(out.Units), asset.Currency), Spends: tx.Spends,
-			Block: block, Coinbase: tx.Coinbase,
+			Block: block, Coinbase: tx.Coinbase, Unsure: out.Unsure,
 		})
 	}
 	return found

@@ -78,6 +78,8 @@ func (tx Tx) Pays(watched chain.Watched) bool {
 type Output struct {
 	Script string
 	Units  int64 // of the smallest unit, such as satoshi
+	// Unsure is true if the output may be worthless to its receiver for a long time, such as one with a time lock; see chain.Transfer.
+	Unsure bool
 }
 
 // Waiting are the unconfirmed transactions of a network.
