@@ -5,6 +5,7 @@ package monero
 import (
 	"bytes"
 	"fmt"
+	"strings"
 )
 
 // Network is a network of Monero. Nodes of regtest use the addresses of Mainnet.
@@ -74,7 +75,7 @@ const (
 	maxAddressCharacters = 106
 )
 
-// ParseAddress parses an address of any network and kind. It returns ErrAddress, ErrChecksum or ErrAddressKey.
+// ParseAddress parses an address of any network and kind, which has exactly one text. It returns ErrAddress, ErrChecksum or ErrAddressKey.
 func ParseAddress(text string) (Address, error) {
 	if len(text) > maxAddressCharacters {
 		return Address{}, ErrAddress
@@ -106,10 +107,10 @@ func ParseAddress(text string) (Address, error) {
 	return a, nil
 }
 
-// ParsePrimary parses the primary address of a wallet on a network. Besides the errors of ParseAddress it returns ErrNetwork,
-// ErrSubaddress or ErrIntegrated.
+// ParsePrimary parses the primary address of a wallet on a network, as pasted by a user. White space around it is ignored. Besides the
+// errors of ParseAddress it returns ErrNetwork, ErrSubaddress or ErrIntegrated.
 func ParsePrimary(text string, network Network) (Address, error) {
-	a, err := ParseAddress(text)
+	a, err := ParseAddress(strings.TrimSpace(text))
 	if err != nil {
 		return Address{}, err
 	}

@@ -21,8 +21,9 @@ type Payment struct {
 // subaddresses.
 //
 // Payments finds the outputs that Monero's wallet finds: with each key of the transaction, and with the additional key of the output
-// if there is also a key of the transaction. Keys that are not points are skipped. See process_new_transaction in
-// src/wallet/wallet2.cpp, and is_out_to_acc_precomp in src/cryptonote_basic/cryptonote_format_utils.cpp of Monero.
+// if there is also a key of the transaction. Keys that are not points are skipped, where Monero's wallet tries the neutral element.
+// See process_new_transaction in src/wallet/wallet2.cpp, and is_out_to_acc_precomp in
+// src/cryptonote_basic/cryptonote_format_utils.cpp of Monero.
 func (w *Wallet) Payments(t *Transaction, lookup func(spendKey PublicKey) (index uint32, ok bool)) []Payment {
 	keys := readExtra(t.Extra)
 	if len(keys.transaction) == 0 {

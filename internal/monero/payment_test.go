@@ -134,10 +134,14 @@ func (s *sender) finish() *Transaction {
 	return &s.transaction
 }
 
-// amounts returns the amounts of payments by their outputs.
-func amounts(payments []Payment) map[int]received {
+// amounts returns the amounts of payments by their outputs, of which none may be there twice.
+func amounts(t testing.TB, payments []Payment) map[int]received {
+	t.Helper()
 	found := map[int]received{}
 	for _, p := range payments {
+		if _, twice := found[p.Output]; twice {
+			t.Errorf("output %d is there twice", p.Output)
+		}
 		found[p.Output] = received{p.Index, p.Amount}
 	}
 	return found
@@ -163,7 +167,7 @@ func TestPayments_of_random_transactions(t *testing.T) {
 			s.pay(r, to.Subaddress(index), amount)
 		}
 		s.keys = []PublicKey{s.key(s.scalar(), w.Address())}
-		if diff := gocmp.Diff(want, amounts(w.Payments(s.finish(), lookup))); diff != "" {
+		if diff := gocmp.Diff(want, amounts(t, w.Payments(s.finish(), lookup))); diff != "" {
 			t.Errorf("seed %d (-want +got):\n%s", seed, diff)
 		}
 	}
@@ -224,7 +228,7 @@ func TestPayments_rules(t *testing.T) {
 		key := s.key(r, to)
 		s.keys = []PublicKey{key}
 		tt.change(s, r, key, s.pay(r, to, amount))
-		got := amounts(w.Payments(s.finish(), lookupOf(w, 10)))
+		got := amounts(t, w.Payments(s.finish(), lookupOf(w, 10)))
 		if tt.want == nil {
 			tt.want = map[int]received{}
 		}
@@ -242,7 +246,7 @@ func TestPayments_of_the_largest_amount(t *testing.T) {
 		r := s.scalar()
 		s.keys = []PublicKey{s.key(r, w.Address())}
 		s.pay(r, w.Address(), amount)
-		if diff := gocmp.Diff(map[int]received{0: {0, amount}}, amounts(w.Payments(s.finish(), lookupOf(w, 0)))); diff != "" {
+		if diff := gocmp.Diff(map[int]received{0: {0, amount}}, amounts(t, w.Payments(s.finish(), lookupOf(w, 0)))); diff != "" {
 			t.Errorf("amount %d (-want +got):\n%s", amount, diff)
 		}
 	}
