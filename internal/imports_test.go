@@ -61,6 +61,7 @@ var testOnly = map[string]bool{
 	"chequer/internal/chain/ethereum/ethereumtest":   true,
 	"chequer/internal/chain/lightning/lightningtest": true,
 	"chequer/internal/chain/lightning/lndtest":       true,
+	"chequer/internal/chain/monero/monerotest":       true,
 	"chequer/internal/storage/storagetest":           true,
 	"chequer/internal/sweep/plan/plantest":           true,
 	"chequer/web/present/presenttest":                true,

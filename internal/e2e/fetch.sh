@@ -20,6 +20,7 @@
 #   viem        signatures of a sweep made by another program                    (internal/sweep/sign)
 #   lighthouse  checks of the pages by Chromium's makers; nightly only           (internal/e2e)
 #   lightning   nodes (lnd), a relay (khatru) and a wallet; nightly only         (internal/chain/lightning/lndtest)
+#   monero      a daemon and wallets of Monero; nightly only                     (internal/chain/monero/monerotest)
 #   buildah     the container image; nightly only                                (internal/e2e/image.sh)
 #   pdftotext   the text of receipts, read by another program                    (internal/receipt, web)
 #   golangci    the linters of make lint: only "fetch.sh lint" installs it        (.golangci.yml)
@@ -45,6 +46,7 @@ packages() { # installed with apt-get, which needs root
 		command -v Xvfb >/dev/null || missing+=(xvfb)
 		command -v buildah >/dev/null || missing+=(buildah)
 		command -v busybox >/dev/null || missing+=(busybox-static)
+		command -v monerod >/dev/null || missing+=(monero) # with monero-wallet-rpc
 	fi
 	[ ${#missing[@]} -eq 0 ] && return
 

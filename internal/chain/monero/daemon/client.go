@@ -96,7 +96,7 @@ func pinned(sum []byte) *tls.Config {
 		InsecureSkipVerify: true, // VerifyConnection compares the certificate instead
 		VerifyConnection: func(state tls.ConnectionState) error {
 			if got := sha256.Sum256(state.PeerCertificates[0].Raw); !bytes.Equal(got[:], sum) {
-				return fmt.Errorf("%w: its SHA-256 is %x, not the pinned one; monerod makes a new certificate at each start, except with its setting rpc-ssl-certificate", ErrCertificate, got)
+				return fmt.Errorf("%w: its SHA-256 is %x, not the pinned one; monerod keeps its own certificate in rpc_ssl.crt of its data directory", ErrCertificate, got)
 			}
 			return nil
 		},
@@ -107,7 +107,8 @@ func pinned(sum []byte) *tls.Config {
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // post sends a body to a path, logs in if the daemon asks for it, and returns the answer with HTTP status 200, which has
-// at most limit bytes. The error for another status is a *statusError.
+// at most limit bytes. The error for another status is a *statusError. It repeats the request once if the connection breaks
+// within the answer, because monerod 0.18.0 sometimes breaks answers of more than 100 kB that it encrypts.
 func (c *Client) post(ctx context.Context, path string, body []byte, limit int64) ([]byte, error) {
 	select {
 	case c.turn <- struct{}{}:
@@ -117,9 +118,14 @@ func (c *Client) post(ctx context.Context, path string, body []byte, limit int64
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.config.Timeout, fmt.Errorf("no complete answer within %s", c.config.Timeout))
 	defer cancel()
-	for attempt := 0; ; attempt++ {
+	hasBroken := false
+	for attempt := 0; ; {
 		sent := c.login != nil
 		answer, header, err := c.send(ctx, path, body, limit)
+		if errors.Is(err, errBroken) && !hasBroken && ctx.Err() == nil {
+			hasBroken = true
+			continue
+		}
 		status, isStatus := errors.AsType[*statusError](err)
 		if !isStatus || status.code != http.StatusUnauthorized {
 			return answer, err
@@ -137,8 +143,12 @@ func (c *Client) post(ctx context.Context, path string, body []byte, limit int64
 		case attempt == maxLogins:
 			return nil, fmt.Errorf("%w: it asks for another login at each request, as behind a proxy that does not keep connections", ErrLogin)
 		}
+		attempt++
 	}
 }
+
+// errBroken means that the connection breaks within an answer.
+var errBroken = errors.New("incomplete answer")
 
 // statusError is the error for an answer with another HTTP status than 200.
 type statusError struct {
@@ -180,7 +190,7 @@ func (c *Client) send(ctx context.Context, path string, body []byte, limit int64
 	answer, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	switch {
 	case err != nil:
-		return nil, nil, c.explain(ctx, err)
+		return nil, nil, c.explain(ctx, fmt.Errorf("%w: %w", errBroken, err))
 	case int64(len(answer)) > limit:
 		return nil, nil, fmt.Errorf("%w: more than %s bytes", ErrTooLarge, format.Grouped(limit))
 	case response.StatusCode != http.StatusOK:

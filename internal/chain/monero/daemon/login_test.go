@@ -189,12 +189,14 @@ func TestConnection_errors(t *testing.T) {
 		t.Errorf("refused connection: Info() = %v", err)
 	}
 
+	calls := 0
 	f.handler = func(w http.ResponseWriter, _ *http.Request) {
+		calls++
 		w.Header().Set("Content-Length", "100")
 		_, _ = w.Write([]byte("{"))
 	}
-	if _, err := f.client().Info(t.Context()); err == nil || !strings.Contains(err.Error(), "connection failed: unexpected EOF") {
-		t.Errorf("half an answer: Info() = %v", err)
+	if _, err := f.client().Info(t.Context()); err == nil || !strings.Contains(err.Error(), "connection failed: incomplete answer: unexpected EOF") || calls != 2 {
+		t.Errorf("half an answer: Info() = %v after %d calls, want 2", err, calls)
 	}
 
 	release := make(chan struct{})
@@ -222,6 +224,26 @@ func TestConnection_errors(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+func TestConnection_that_breaks_within_an_answer_is_tried_again(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.requireLogin()
+	c := f.client(func(c *daemon.Config) { c.Address = f.address(login) })
+	if _, err := c.Info(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.set(func() {
+		f.handler = func(w http.ResponseWriter, _ *http.Request) {
+			f.set(func() { f.handler = nil })
+			w.Header().Set("Content-Length", "100")
+			_, _ = w.Write([]byte("{"))
+		}
+	})
+	if _, err := c.Info(t.Context()); err != nil {
+		t.Errorf("Info() = %v", err)
+	}
 }
 
 func TestParseAddress(t *testing.T) {

@@ -31,13 +31,14 @@ type Tx struct {
 	InPool bool
 	// Height is the height of the block of the transaction, zero in the pool.
 	Height int64
-	// ReceivedAt is the time at which the daemon received the transaction in the pool. It is zero in a block, and if the
-	// RPC is restricted.
+	// ReceivedAt is the time at which the daemon received the transaction in the pool, or at which its block was removed from
+	// the chain. It is zero in a block, and if the RPC is restricted.
 	ReceivedAt time.Time
-	// DoubleSpendSeen is true if the daemon received another transaction that spends an input of this one, which is in the
-	// pool.
+	// DoubleSpendSeen is true if the daemon received another transaction that spends an input of this one, while this one
+	// is in the pool. It starts as false again if the block of the transaction is removed from the chain.
 	DoubleSpendSeen bool
-	// Relayed is true if the daemon sent the transaction in the pool to its peers, or received it from one.
+	// Relayed is true if the daemon sent the transaction in the pool to its peers, or received it from one. A daemon without
+	// restrictions also shows transactions before it relays them.
 	Relayed bool
 }
 
