@@ -222,8 +222,8 @@ func (s *shell) refundList() *cobra.Command {
 		return convertAll(refunds, func(l invoice.ListedRefund) refundRow {
 			return refundRow{l.InvoiceID, l.OrderID, l.Value.Currency().Code, wire.Refund(service, l.Refund)}
 		}), err
-	}, "ASKED\tREF\tORDER\tAMOUNT\tVALUE\tSTATE\tADDRESS", func(r refundRow) []any {
-		return []any{s.Time(r.AskedAt), r.ID, r.OrderID, r.Amount + " " + r.CryptoCurrency, r.value(), r.State, r.Address}
+	}, "ASKED\tREF\tORDER\tAMOUNT\tVALUE\tSTATE\tTROUBLE\tADDRESS", func(r refundRow) []any {
+		return []any{s.Time(r.AskedAt), r.ID, r.OrderID, r.Amount + " " + r.CryptoCurrency, r.value(), r.State, cmp.Or(r.Trouble, "–"), r.Address}
 	})
 	testFlag(c, "refunds of test invoices")
 	c.Flags().StringVar(&state, "state", "", "only refunds in this state: "+strings.Join(convertAll(invoice.RefundStates, func(s invoice.RefundState) string { return string(s) }), ", "))
@@ -242,11 +242,13 @@ func (r refundRow) value() string {
 // writeRefund prints a refund and, while it can be paid, the QR code of its payment link.
 func (s *shell) writeRefund(w io.Writer, r refundRow) {
 	console.WriteFields(w, slices.DeleteFunc([][2]string{
-		{"ref", r.ID}, {"invoice", r.InvoiceID}, {"order", r.OrderID}, {"state", r.State}, {"amount", r.Amount + " " + r.CryptoCurrency},
+		{"ref", r.ID}, {"invoice", r.InvoiceID}, {"order", r.OrderID}, {"state", r.State}, {"trouble", r.Trouble}, {"amount", r.Amount + " " + r.CryptoCurrency},
 		{"value", r.value()}, {"held until", s.Time(r.HeldUntil)}, {"network", r.NetworkName}, {"address", r.Address},
 		{"link", r.PaymentURI}, {"transaction", r.Tx}, {"sent", s.Time(r.SentAt)}, {"reason", console.OneLine(r.Reason)},
 	}, func(field [2]string) bool { return field[1] == "" }))
 	switch {
+	case r.Trouble != "":
+		fmt.Fprintf(w, "Look at the transaction. chequer refund check %s confirms that you have.\n", r.ID)
 	case r.PaymentURI != "":
 		if code, err := qrcode.New(r.PaymentURI, qrcode.Medium); err == nil {
 			fmt.Fprintf(w, "\n%s\n", code.ToSmallString(false))

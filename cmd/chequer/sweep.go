@@ -2,8 +2,10 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"math/big"
 	"os"
@@ -133,6 +135,9 @@ func (f *planFlags) run(call invocation) (planned, error) {
 // write records a plan and writes its file. A file that exists is not overwritten.
 func (f *planFlags) write(call invocation, planner *sweep.Planner, draft sweep.Draft) error {
 	file, err := os.OpenFile(f.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("--out: %s exists already: name another file, or remove it", f.out)
+	}
 	if err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
@@ -159,8 +164,10 @@ func (f *planFlags) describe(draft sweep.Draft) planned {
 	if p.Payer != nil {
 		signing += " --payer PATH"
 	}
-	made.next = fmt.Sprintf("\nTake %s to a computer that is offline, compare the fingerprint, and sign there:\n  %s\nThen send the signed file from here:\n  chequer sweep send %s\n",
-		f.out, signing, strings.TrimSuffix(f.out, ".json")+".signed.json")
+	made.next = fmt.Sprintf("\nTake %s to a computer that is offline, compare the fingerprint, and sign there:\n  %s\n", f.out, signing)
+	if p.Payer != nil || p.HasTransactions() {
+		made.next += fmt.Sprintf("Then send the signed file from here:\n  chequer sweep send %s.signed.json\n", strings.TrimSuffix(f.out, ".json"))
+	}
 	if p.Payer == nil && p.HasAuthorizations() {
 		made.next += "The plan has no payer: a wallet in the browser sends its tokens at the desk, under Wallets, Sweeps. With --payer ADDRESS chequer sweep send does.\n"
 	}

@@ -66,7 +66,7 @@ func (s *shell) sweepSend() *cobra.Command {
 		Short: "Send the signed file of a plan, and wait until the network has moved the amounts",
 		Long: `Compares the signed file with the plan that this server recorded, and sends nothing if they differ. Reads from the network
 which rows are moved already, simulates the transactions, shows what they will do and asks. Then sends them, and waits
-until each is as deep as the payment policy requires. The command can be ended at any time and started again: a row
+until their blocks are final. The command can be ended at any time and started again: a row
 is moved once at most.`,
 		Example: "  chequer sweep send plan.signed.json --dry-run\n  chequer sweep send plan.signed.json",
 		Args:    console.Arguments,

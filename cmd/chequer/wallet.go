@@ -191,7 +191,7 @@ Standard input may be a file or a pipe of three lines: words, passphrase, last c
 For a hardware wallet --export writes one file of typed data (eth_signTypedData_v4) for each row, and --import reads
 the signatures: row-0001.sig for row-0001.json, with 0x and 130 hex digits.`,
 		Example: `  chequer sign plan.json --to 0x…
-  chequer sign plan.json --to 0x… --payer "m/44'/60'/0'/0/0"
+  chequer sign plan.json --to 0x… --payer "m/44'/60'/1'/0/0"
   chequer sign plan.json --to 0x… --export typed
   chequer sign plan.json --to 0x… --import typed`,
 		Args: console.Arguments,

@@ -36,6 +36,9 @@ func (d *drafting) readHoldings(ctx context.Context) error {
 		if slices.Contains(issued, d.To) {
 			return errOwnAddress(d.To)
 		}
+		if d.Payer != nil && slices.Contains(issued, *d.Payer) {
+			return fmt.Errorf("the payer is refused: %s is an address for invoices, so coin for fees there would count as a payment", *d.Payer)
+		}
 	}
 	if d.Wallet != "" {
 		wallets = slices.DeleteFunc(wallets, func(w issuedWallet) bool { return w.id != d.Wallet })

@@ -258,6 +258,7 @@ func TestPlan_is_refused(t *testing.T) {
 		"of_an_unknown_asset":         {func(r *Request) { r.Assets = []string{"DOGE"} }, `"DOGE" is not an asset on Base that is watched`},
 		"of_an_unknown_wallet":        {func(r *Request) { r.Wallet = "x" }, `the shop has no ETH wallet "x"`},
 		"without_holdings":            {func(r *Request) { r.Assets = []string{"ETH-BASE"} }, "there is nothing to sweep"},
+		"with_an_address_as_payer":    {func(r *Request) { r.Payer = &s.addresses[1] }, "the payer is refused"},
 		"with_a_payer_without_coin":   {func(r *Request) { r.Payer = &payer }, "its transactions may take"},
 		"for_a_wrong_share":           {func(r *Request) { r.SkipAbove = "two" }, `--skip-above "two"`},
 	} {

@@ -251,6 +251,9 @@ func (s Session) show(o order) {
 	if o.signsTransactions() {
 		fmt.Fprintf(s.Out, "Fee:         at most %s, which the plan values at %s EUR\n", o.plan.CoinText(o.plan.FeeMax.Amount), euroText(o.plan.FeeMax.Cents))
 	}
+	if o.plan.Payer != nil && o.Payer == "" {
+		fmt.Fprintln(s.Out, "The plan has a payer, whose transactions are not signed without --payer PATH: no token will be moved.")
+	}
 	if o.Export != "" && len(o.plan.Rows) > maxConfirmations {
 		fmt.Fprintf(s.Out, "The hardware wallet asks for %d confirmations. Plans of up to %d rows are practical.\n", len(o.plan.Rows), maxConfirmations)
 	}

@@ -133,6 +133,7 @@ Compare the fingerprint with that of the server: ` + encoded.Fingerprint() + `
 Sum:         12,420.899999 EURC, 0.000001 USDC and 0.017 ETH
 Destination: 0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D
 Fee:         at most 0.0001 ETH, which the plan values at 0.31 EUR
+The plan has a payer, whose transactions are not signed without --payer PATH: no token will be moved.
 
 Note: Memory may be written to the swap space.
 `
@@ -194,7 +195,7 @@ func TestRun_refuses(t *testing.T) {
 		"a plan that is over": {tokens, nil, func(f *fixture) { f.Now = func() time.Time { return plantest.MadeAt.Add(7 * 24 * time.Hour) } }, "This plan is over since 5 December 2026 14:00 UTC."},
 		"a plan of the future": {tokens, nil, func(f *fixture) { f.Now = func() time.Time { return plantest.MadeAt.Add(-25 * 24 * time.Hour) } },
 			"This plan is valid until 5 December 2026 14:00 UTC, in more than 30 days. Is the clock of this computer right?"},
-		"a funded plan without its payer": {plantest.Encoded(t, plantest.Funded(plantest.MadeAt)), nil, nil, "The payer of the plan sends the coin for fees to 1 addresses. Say --payer PATH."},
+		"a funded plan without its payer": {plantest.Encoded(t, plantest.Funded(plantest.MadeAt)), nil, nil, "The payer of the plan sends the coin for fees to addresses. Say --payer PATH."},
 		"a plan without a payer":          {tokens, nil, func(f *fixture) { f.request.Payer = plantest.Payer }, "The plan has no payer. Make it again with one, or leave --payer out."},
 		"a plan without an account":       {unknown, nil, nil, "The plan does not show the account of its addresses. Say --account, such as m/44'/60'/0'."},
 		"three wrong confirmations":       {tokens, typing(plantest.Words, plantest.Passphrase, "7a25", "", "488E"), nil, "The destination was not confirmed. Nothing was signed."},

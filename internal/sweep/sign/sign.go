@@ -31,7 +31,7 @@ func (o Options) Check(p plan.Plan) error {
 		return Refusal("The plan does not show the account of its addresses. Say --account, such as m/44'/60'/0'.")
 	}
 	if len(o.Payer) == 0 && len(p.Funded()) > 0 {
-		return Refusal(fmt.Sprintf("The payer of the plan sends the coin for fees to %d addresses. Say --payer PATH.", len(p.Funded())))
+		return Refusal("The payer of the plan sends the coin for fees to addresses. Say --payer PATH.")
 	}
 	if len(o.Payer) > 0 && p.Payer == nil {
 		return Refusal("The plan has no payer. Make it again with one, or leave --payer out.")
