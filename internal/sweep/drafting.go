@@ -18,10 +18,13 @@ import (
 
 // readHoldings reads the holdings at the newest block, of the assets and of the wallet of the request.
 func (d *drafting) readHoldings(ctx context.Context) error {
+	var codes []string
+	for _, a := range slices.Concat(d.evm.Assets(), d.evm.Bridged()) {
+		codes = append(codes, a.Code)
+	}
 	for _, code := range d.Assets {
-		isCode := func(a chain.Asset) bool { return a.Code == code }
-		if !slices.ContainsFunc(slices.Concat(d.evm.Assets(), d.evm.Bridged()), isCode) {
-			return fmt.Errorf("%q is not an asset on %s that is watched", code, d.network.Name)
+		if !slices.Contains(codes, code) {
+			return fmt.Errorf("%q is not an asset on %s that is watched; these are %s", code, d.network.Name, strings.Join(codes, ", "))
 		}
 	}
 	wallets, err := issuedWallets(ctx, d.storage, d.MerchantID)

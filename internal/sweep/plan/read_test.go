@@ -25,7 +25,8 @@ func TestRead_refuses_a_wrong_plan(t *testing.T) {
 	t.Parallel()
 	const eoa = "0x26EAaA710fDd239EA8346bF0A53B057fd460574A"
 	for name, tt := range map[string]struct{ old, replacement, want string }{
-		"another format":             {`"chequer-sweep-plan"`, `"chequer-sweep-signed"`, `format: "chequer-sweep-signed" is not "chequer-sweep-plan"`},
+		"another format":             {`"chequer-sweep-plan"`, `"chequer-sweep-signed"`, "this is a signed file: give the plan"},
+		"no format":                  {`"chequer-sweep-plan"`, `"chequer"`, `format: "chequer" is not "chequer-sweep-plan"`},
 		"a newer version":            {`"version":1`, `"version":2,"new":[]`, "version: 2 is newer than 1, the newest that this program reads: update the program"},
 		"an older version":           {`"version":1`, `"version":0`, "version: there is no version 0"},
 		"an unknown field":           {`"block"`, `"blocks":1,"block"`, `unknown field "blocks"`},

@@ -137,7 +137,7 @@ func TestReadSigned_refuses_a_wrong_file(t *testing.T) {
 	t.Parallel()
 	content := encodeSigned(t, signWith(t, owned(t), privateKey(1), privateKey(2)))
 	for name, tt := range map[string]struct{ old, replacement, want string }{
-		"another format":           {`"chequer-sweep-signed"`, `"chequer-sweep-plan"`, `format: "chequer-sweep-plan" is not "chequer-sweep-signed"`},
+		"another format":           {`"chequer-sweep-signed"`, `"chequer-sweep-plan"`, "this is a plan, which is not signed"},
 		"a newer version":          {`"version":1`, `"version":2`, "version: 2 is newer than 1"},
 		"an unknown field":         {`"plan":`, `"words":"","plan":`, `unknown field "words"`},
 		"a field twice":            {`"to":`, `"to":"","to":`, "to is given twice"},

@@ -36,6 +36,10 @@ func unmarshalStrict(content []byte, format string, version int, into any) error
 		return jsonError(err)
 	}
 	switch {
+	case head.Format == planFormat && format == signedFormat:
+		return errors.New("this is a plan, which is not signed: sign it with chequer sign, and give the signed file")
+	case head.Format == signedFormat && format == planFormat:
+		return errors.New("this is a signed file: give the plan")
 	case head.Format != format:
 		return fmt.Errorf("format: %q is not %q", printable(head.Format), format)
 	case head.Version > version:
