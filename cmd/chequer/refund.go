@@ -35,7 +35,7 @@ func (s *shell) refund() *cobra.Command {
 		s.refundCommand("sent REF TX", "Record the transaction with which you paid a refund; for Lightning its payment hash", func(call invocation, service *invoice.Service, inv *invoice.Invoice, r invoice.Refund) (*invoice.Invoice, error) {
 			return service.SendRefund(call.Context(), inv.ID, r.ID, call.args[1], commandName, inv.Version)
 		}),
-		s.pricedRefundCommand("renew REF", "Determine the coins of a refund in fiat again, at the current rate", func(call invocation, service *invoice.Service, inv *invoice.Invoice, r invoice.Refund) (*invoice.Invoice, error) {
+		s.pricedRefundCommand("renew REF", "Determine the amount in coins of a fiat refund again, at the current rate", func(call invocation, service *invoice.Service, inv *invoice.Invoice, r invoice.Refund) (*invoice.Invoice, error) {
 			return service.RenewRefund(call.Context(), inv.ID, r.ID, commandName, inv.Version)
 		}),
 		s.refundCommand("check REF", "Confirm that you have looked at the trouble of a refund, which then needs no more attention", func(call invocation, service *invoice.Service, inv *invoice.Invoice, r invoice.Refund) (*invoice.Invoice, error) {
@@ -64,7 +64,7 @@ func (call invocation) pricedInvoices() (*invoice.Service, error) {
 	return call.core.Invoices(call.Context(), call.cfg, app.Options{Log: newLogger(call.cfg), Demo: isDemo, FetchRates: true})
 }
 
-// rowOf returns the refund of an invoice with an ID as a row.
+// rowOf returns the refund with the given ID of an invoice as a row.
 func rowOf(service *invoice.Service, inv *invoice.Invoice, id string) (refundRow, error) {
 	all := wire.Refunds(service, inv)
 	i := slices.IndexFunc(all, func(r api.Refund) bool { return r.ID == id })
@@ -74,10 +74,10 @@ func rowOf(service *invoice.Service, inv *invoice.Invoice, id string) (refundRow
 	return refundRow{inv.ID, inv.Terms.OrderID, inv.Terms.Price.Currency().Code, all[i]}, nil
 }
 
-// refundChange changes a refund. It returns nil if it changes nothing.
+// refundChange changes a refund and returns the changed invoice, or nil if it changes nothing.
 type refundChange func(invocation, *invoice.Service, *invoice.Invoice, invoice.Refund) (*invoice.Invoice, error)
 
-// refundCommand returns a command that shows one refund, after it has changed it.
+// refundCommand returns a command that makes a change of one refund and then shows the refund.
 func (s *shell) refundCommand(use, short string, change refundChange) *cobra.Command {
 	return s.refundCommandOf(use, short, invocation.invoices, change)
 }
@@ -169,7 +169,7 @@ payment page, or waits for it. Never refund to the address that paid: exchanges 
 	return c
 }
 
-// draft returns the refund that the flags describe, of an invoice with balances.
+// draft returns the refund that the flags describe, for an invoice with the given balances and currency.
 func (f refundFlags) draft(balances []invoice.Balance, fiat money.Currency) (d invoice.RefundDraft, err error) {
 	d = invoice.RefundDraft{Kind: invoice.RefundKind(f.kind), Asset: f.currency, Address: f.address}
 	if len(balances) == 0 {
@@ -256,7 +256,7 @@ func (s *shell) writeRefund(w io.Writer, r refundRow) {
 	case r.State == string(invoice.RefundAsked):
 		fmt.Fprintln(w, "The refund waits for the address, which the shopper gives on the payment page of the invoice.")
 	case r.State == string(invoice.RefundReady):
-		fmt.Fprintln(w, "The refund must not be paid now: chequer refund renew determines its amount again, or a payment was reverted, or its payment request has ended.")
+		fmt.Fprintln(w, "The refund must not be paid now. Either its amount is not valid any more (chequer refund renew determines it again), or a payment was reverted, or its payment request has ended.")
 	}
 }
 
@@ -315,7 +315,7 @@ func exportAdvice(to refundfile.Format, unit string) string {
 	return "The column payment_uri has the link for a wallet."
 }
 
-// payable returns the refunds with some IDs. It returns an error for one that must not be paid now.
+// payable returns the refunds with the given IDs. It returns an error if one of them must not be paid now.
 func (call invocation) payable(ids []string) ([]refundfile.Refund, error) {
 	service, err := call.invoices()
 	if err != nil {
@@ -336,7 +336,7 @@ func (call invocation) payable(ids []string) ([]refundfile.Refund, error) {
 		case err != nil:
 			return nil, err
 		case row.PaymentURI == "":
-			return nil, fmt.Errorf("%s cannot be paid now: chequer refund show %s", id, id)
+			return nil, fmt.Errorf("%s cannot be paid now; chequer refund show %s shows the reason", id, id)
 		case mode != "" && mode != inv.Mode:
 			return nil, fmt.Errorf("%s is a %s refund, the others are not", id, merchant.Mode(inv.Mode))
 		}

@@ -20,9 +20,9 @@ import (
 // Password is a sign-in method: a password, the codes of an authenticator app, and recovery codes in
 // place of the app.
 type Password struct {
-	Hash          string   `json:"hash"` // argon2id in the PHC string format
-	Seed          string   `json:"seed"` // of the authenticator app, in base32
-	LastStep      int64    `json:"last_step"`
+	Hash          string   `json:"hash"`           // argon2id in the PHC string format
+	Seed          string   `json:"seed"`           // of the authenticator app, in base32
+	LastStep      int64    `json:"last_step"`      // time step of the last accepted code; see RFC 6238
 	RecoveryCodes []string `json:"recovery_codes"` // hashes of the codes that are not used
 }
 
@@ -31,8 +31,8 @@ const (
 	maxPassword = 512 // bytes
 )
 
-// CheckPassword returns a *FieldError if a new password of an account is too short, too long, repetitive, a sequence
-// or common.
+// CheckPassword returns a *FieldError if a new password of an account is too short, too long, repetitive, a sequence,
+// common or the account's name.
 func CheckPassword(password, name string) error {
 	password = normal(password)
 	switch {
@@ -87,7 +87,7 @@ var commonWords = sync.OnceValue(func() map[string]bool {
 const minAdded = 8
 
 // isCommon reports whether a password is a common word, or the account's name, once or several times,
-// with fewer than minAdded other characters.
+// with fewer than minAdded other characters before and after it.
 func isCommon(password, name string) bool {
 	folded := NameKey(password)
 	letters := strings.TrimFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) })
@@ -107,7 +107,7 @@ func repeatedUnit(text string) string {
 	return text
 }
 
-// cost are the parameters of argon2id.
+// cost has the parameters of argon2id.
 type cost struct {
 	time, memory uint32 // passes; KiB
 	threads      uint8

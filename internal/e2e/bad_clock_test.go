@@ -31,8 +31,8 @@ import (
 	"chequer/internal/wire"
 )
 
-// clockedService is the service with storage, simnet and watcher, on a clock that the test sets. The program
-// itself uses the machine's clock.
+// clockedService is the service with storage, simnet and watcher, on a clock that the test sets. It takes the place of the
+// program, which always uses the clock of the machine.
 type clockedService struct {
 	t        *testing.T
 	store    *storage.Storage
@@ -82,7 +82,7 @@ func (s *clockedService) proofs() *proof.Keyring {
 	return keyring
 }
 
-// newWatcher returns a watcher that acts as another process with the given lease holder.
+// newWatcher returns a watcher that leases the network as the given holder, as each process does.
 func (s *clockedService) newWatcher(holder string) *watcher.Watcher {
 	return watcher.New(watcher.Config{
 		Network: s.net, Storage: s.store, Observer: s.invoices, Holder: holder, Every: time.Second,

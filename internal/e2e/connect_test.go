@@ -55,7 +55,7 @@ func connected(b *tab, site *demoSite) {
 	press("#connect button", "#connected")(b, site)
 }
 
-// withPluginKeys creates keys of plug-ins with the longest names.
+// withPluginKeys creates the keys of three plug-ins, one of which has the longest name that occurs.
 func withPluginKeys(b *tab, site *demoSite) {
 	b.t.Helper()
 	for _, name := range []string{"WooCommerce", "PrestaShop", "BTCPayServerForWooCommerceOfTheShopWithTheVeryLongNameNord"} {

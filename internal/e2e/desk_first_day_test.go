@@ -8,7 +8,7 @@ import (
 	"github.com/pquerna/otp/totp"
 )
 
-// firstDay counts what an owner does from the first link to a page that a shopper can pay.
+// firstDay counts the clicks and the filled fields of an owner, from the first link to a page that a shopper can pay.
 type firstDay struct {
 	*tab
 	clicks, fields int
@@ -54,10 +54,9 @@ func createByPassword(d *firstDay, desk firstRunDesk) {
 	d.press("form button")
 }
 
-// TestDesk_first_day follows an owner from the link that an empty server prints to a payment page with an address of
-// the owner's wallet, in the browser alone. It limits the numbers of clicks and fields, because they, and not the
-// waiting for the machine, make a first day long. The server has no access to a network here; with one the steps are
-// the same.
+// TestDesk_first_day leads an owner from the link that an empty server prints to a payment page with an address of
+// the owner's wallet. All steps are in the browser. The test limits the numbers of clicks and fields, which determine how
+// long the steps take. The server of the test has no network access, which does not change the steps.
 func TestDesk_first_day(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

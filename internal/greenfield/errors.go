@@ -28,7 +28,7 @@ type refusal struct {
 // Error implements error.
 func (r *refusal) Error() string { return r.Message }
 
-// Refusals that any call can have.
+// Refusals that any call can return.
 var (
 	errUnauthenticated = &refusal{status: http.StatusUnauthorized, Code: "unauthenticated", Message: "Authentication is required: Authorization: token API-KEY, with a key that is not revoked"}
 	errUnprotected     = &refusal{status: http.StatusForbidden, Code: "unprotected-connection", Message: "The API key would be readable on the way: use https. Behind a proxy, the server needs the setting CHEQUER_TRUST_PROXY"}
@@ -42,7 +42,7 @@ var (
 	errInternal        = &refusal{status: http.StatusInternalServerError, Code: "generic-error", Message: "Internal error"}
 )
 
-// missingPermission returns the refusal of a key without a scope, or of another store.
+// missingPermission returns the refusal of a key that does not have the scope or that belongs to another store.
 func missingPermission(scope merchant.Scope) *refusal {
 	permission := Permission(scope)
 	return &refusal{status: http.StatusForbidden, Code: "missing-permission", Message: "The API key lacks the permission " + permission + " for this store", Permission: permission}
@@ -57,8 +57,8 @@ type fieldFault struct {
 // Error implements error.
 func (f *fieldFault) Error() string { return f.Path + ": " + f.Message }
 
-// domainRefusals maps errors of the domain to refusals.
-var domainRefusals = []struct {
+// knownRefusals maps errors of other packages to refusals.
+var knownRefusals = []struct {
 	err     error
 	refusal *refusal
 }{
@@ -85,7 +85,7 @@ var domainFaults = []struct {
 	{invoice.ErrTooLong, &fieldFault{"checkout.expirationMinutes", "No payment method holds its price for this time"}},
 }
 
-// faultOf returns the fault of a field of a request, if an error is one.
+// faultOf returns the fault of a field that err stands for, and reports whether there is one.
 func faultOf(err error) (*fieldFault, bool) {
 	if fault, ok := errors.AsType[*fieldFault](err); ok {
 		return fault, true
@@ -106,7 +106,7 @@ func refusalOf(err error) *refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r
 	}
-	for _, d := range domainRefusals {
+	for _, d := range knownRefusals {
 		if errors.Is(err, d.err) {
 			return d.refusal
 		}
@@ -122,7 +122,7 @@ func refusalOf(err error) *refusal {
 	return errInternal
 }
 
-// fail writes the error answer for err. All errors of handlers end here.
+// fail writes the error answer for err. It is called for every error of a handler.
 func (s *server) fail(err error, c echo.Context) {
 	if c.Response().Committed {
 		return

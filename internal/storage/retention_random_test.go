@@ -21,7 +21,8 @@ type personal struct {
 	stored bool // it has a refund address
 }
 
-// At every time, exactly the data whose period has ended are gone, and the entries count what was removed.
+// Each run removes exactly the personal data whose retention period has ended, and the entries of the audit log have the numbers of removed
+// values.
 func TestRemovePersonalData_with_random_invoices(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		seed := rand.Uint64()
@@ -114,7 +115,7 @@ func TestRemovePersonalData_with_random_invoices(t *testing.T) {
 	})
 }
 
-// createFinished creates an invoice whose last activity is its creation at a time.
+// createFinished creates an invoice that is created and paid at a time, which is its last activity.
 func createFinished(t *testing.T, s *storage.Storage, id string, at time.Time) {
 	t.Helper()
 	c := creation(id, "shop")

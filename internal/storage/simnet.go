@@ -8,8 +8,7 @@ import (
 	"chequer/internal/chain/simnet"
 )
 
-// simnetBlock and simnetTx are rows of the simnet chain. If two rows are equal, nothing needs to be
-// written.
+// simnetBlock and simnetTx are rows of the simnet chain. They are comparable, so that rows without a change are not written.
 type (
 	simnetBlock struct {
 		height       int64
@@ -58,7 +57,7 @@ func (s *Storage) UpdateSimnet(ctx context.Context, above int64, change func(*si
 	})
 }
 
-// updateSimnet is UpdateSimnet in a transaction. It locks the chain and the payment requests.
+// updateSimnet is UpdateSimnet in a transaction. It takes the lock of lockSimnet.
 func (s *Storage) updateSimnet(ctx context.Context, q querier, above int64, change func(*simnet.Chain) error) error {
 	if err := s.lockSimnet(ctx, q); err != nil {
 		return err
@@ -80,7 +79,8 @@ func (s *Storage) updateSimnet(ctx context.Context, q querier, above int64, chan
 	return nil
 }
 
-// lockSimnet locks the chain and the payment requests until the transaction ends.
+// lockSimnet locks the chain and the states of the payment requests until the transaction ends. AddSimnetRequest, which only adds requests and
+// deletes ended ones, does not take this lock.
 func (s *Storage) lockSimnet(ctx context.Context, q querier) error {
 	var locked string
 	if err := q.QueryRowContext(ctx, "SELECT name FROM meta WHERE name = 'simnet'"+s.engine.ForUpdate).Scan(&locked); err != nil {
@@ -116,7 +116,7 @@ func readSimnet(ctx context.Context, q querier, above int64) (rows simnetRows, e
 	return rows, err
 }
 
-// saveSimnet replaces one part of the chain by another.
+// saveSimnet writes the differences between the rows before and after a change of a part of the chain.
 func saveSimnet(ctx context.Context, q querier, before, after simnetRows) error {
 	err := replace(before.blocks, after.blocks,
 		func(b simnetBlock) int64 { return b.height },

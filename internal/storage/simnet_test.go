@@ -68,7 +68,7 @@ func TestSimnet_is_read_back_after_a_change(t *testing.T) {
 		})
 
 		// A reorganisation removes one block and changes another. One transaction is unconfirmed
-		// again, one is replaced and one is gone. The lower blocks stay.
+		// again, one is replaced, and its replacement is new. The lowest block stays.
 		update(0, func(c *simnet.Chain) {
 			c.Blocks = []simnet.Block{block(1, "c1")}
 			high, waiting := tx("high", -1), tx("waiting", -1)
@@ -80,6 +80,7 @@ func TestSimnet_is_read_back_after_a_change(t *testing.T) {
 			Blocks: []simnet.Block{block(0, "b0"), block(1, "c1")},
 			Txs:    []simnet.Tx{tx("deep", 0), tx("high", -1), tx("other", 1)},
 		})
+		// The replacement is removed.
 		update(0, func(c *simnet.Chain) { c.Txs = c.Txs[:1] })
 		check(0, simnet.Chain{Blocks: []simnet.Block{block(1, "c1")}, Txs: []simnet.Tx{tx("high", -1)}})
 

@@ -18,7 +18,7 @@ const (
 	staffAddress   = "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"
 )
 
-// giveRefundAddress gives the shopper's refund address.
+// giveRefundAddress sets the refund address, as the shopper does on the payment page.
 func (s *testInvoices) giveRefundAddress(inv *invoice.Invoice) {
 	s.fixture.t.Helper()
 	_, err := s.SetRefundAddress(s.fixture.t.Context(), inv.ID, "shopper", "BTC", shopperAddress)
@@ -32,9 +32,9 @@ func (s *testInvoices) reload(inv *invoice.Invoice) *invoice.Invoice {
 	return got
 }
 
-// The manager refunds a late payment to the shopper's address: the case leaves Needs attention once the refund
-// was sent, and the audit log has each step.
-func TestRefund_saves_an_address_or_names_its_fault(t *testing.T) {
+// The manager refunds a late payment to the shopper's address. The case is removed from Needs attention when the refund is marked as sent, and
+// the audit log has both changes.
+func TestRefund_closes_the_case_when_it_is_sent(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.owner()
 		b := f.as("Tove", account.Manager)
@@ -71,8 +71,8 @@ func TestRefund_saves_an_address_or_names_its_fault(t *testing.T) {
 	})
 }
 
-// An address that staff enters needs a confirmed sign-in, and the name is shown beside it.
-func TestRefund_to_an_address_that_staff_enters(t *testing.T) {
+// An address that an account enters needs a confirmed sign-in. The page shows the name of the account.
+func TestRefund_to_an_address_that_an_account_enters(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		b := f.ownerByPassword()
 		inv := f.testInvoices.lateInvoice("1047", "0.00099")
@@ -147,7 +147,7 @@ func TestRefund_form_names_each_fault(t *testing.T) {
 	}
 }
 
-// A refund in euro is held for 24 hours, then renewed.
+// The amount of a refund in euro is held for 24 hours. After that it must be renewed before the refund is paid.
 func TestRefund_in_euro(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		b := f.owner()
@@ -157,7 +157,7 @@ func TestRefund_in_euro(t *testing.T) {
 		b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "fiat:BTC", "part", "40")...).wantRedirect(at + "?done=refund-ready")
 		b.get(at).want(http.StatusOK, "0.0005 BTC", "The rate is held until")
 		f.testInvoices.quote("BTC-EUR=100000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
-		for range 4 { // the session ends without a request for a while
+		for range 4 { // a session ends after some time without a request
 			f.clock.Advance(6*time.Hour + time.Minute)
 			b.get(at).want(http.StatusOK, "Refund 1047")
 		}
@@ -186,7 +186,7 @@ func TestRefund_asks_for_the_address(t *testing.T) {
 	})
 }
 
-// Two accounts that prepare a refund at once: one of them gets the new facts.
+// If two accounts prepare a refund at the same time, one refund is stored and the other form is refused with 409.
 func TestRefund_by_two_accounts_at_once(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		maren := f.owner()
@@ -207,7 +207,7 @@ func TestRefund_by_two_accounts_at_once(t *testing.T) {
 	})
 }
 
-// A payment that left its network must not be paid back.
+// A refund must not be paid if a reorganisation removed its payment.
 func TestRefund_of_a_reorganised_payment(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		b := f.owner()
@@ -262,7 +262,7 @@ func TestKeep_closes_an_overpaid_case_until_undone(t *testing.T) {
 	})
 }
 
-// The list of refunds has those of the shop only, by state.
+// The list has only the refunds of the shop, and can be filtered by state.
 func TestRefunds_are_listed_by_shop_and_state(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		b := f.owner()
@@ -290,7 +290,7 @@ func TestRefunds_are_listed_by_shop_and_state(t *testing.T) {
 	})
 }
 
-// The desk states which page the address came from, and shows a refund that waits since the shopper gave it.
+// The desk states on which page the shopper entered the address. From then on, a prepared refund is a case.
 func TestRefund_of_an_address_that_the_shopper_gives_later(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		b := f.owner()

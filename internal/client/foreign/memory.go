@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// maxMemory bounds the number of remembered creations.
-	maxMemory = 10_000
-	// memoryTTL is the time that a creation is remembered after its price has expired.
-	memoryTTL = 24 * time.Hour
+	// maxCreations is the highest number of kept creations.
+	maxCreations = 10_000
+	// creationTTL is the time for which a creation is kept after its price has expired.
+	creationTTL = 24 * time.Hour
 )
 
 // creation is the answer to a request that created an invoice, with that request.
@@ -19,11 +19,11 @@ type creation struct {
 	invoice   api.Invoice
 	request   api.InvoiceRequest
 	createdAt string
-	offset    time.Duration // of the service's clock
+	offset    time.Duration // service's clock minus the local clock
 	expiresAt time.Time     // after which it is removed, by the local clock
 }
 
-// memory holds the creations at a service that may have no call to read them again. It is safe for
+// memory holds the invoices that were created at a service, for services without a call that reads an invoice. It is safe for
 // concurrent use.
 type memory struct {
 	mu        sync.Mutex
@@ -31,7 +31,7 @@ type memory struct {
 	order     []string // oldest first
 }
 
-// store remembers a creation and removes the oldest creations if there are too many.
+// store adds a creation. Before, it removes the oldest creations while they have expired or there are maxCreations.
 func (m *memory) store(now time.Time, created api.Invoice, r api.InvoiceRequest, offset time.Duration) {
 	end, err := time.Parse(time.RFC3339Nano, created.ExpiredAt)
 	if err != nil {
@@ -40,7 +40,7 @@ func (m *memory) store(now time.Time, created api.Invoice, r api.InvoiceRequest,
 	r.Metadata, r.PaymentMethods = nil, nil // may be large, and are not shown
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for len(m.order) >= maxMemory || len(m.order) > 0 && now.After(m.creations[m.order[0]].expiresAt) {
+	for len(m.order) >= maxCreations || len(m.order) > 0 && now.After(m.creations[m.order[0]].expiresAt) {
 		delete(m.creations, m.order[0])
 		m.order = m.order[1:]
 	}
@@ -52,7 +52,7 @@ func (m *memory) store(now time.Time, created api.Invoice, r api.InvoiceRequest,
 	}
 	m.creations[created.ForeignID] = creation{
 		invoice: created, request: r, createdAt: now.Add(offset).UTC().Format(api.TimeLayout),
-		offset: offset, expiresAt: end.Add(memoryTTL - offset), // end is a time of the service's clock
+		offset: offset, expiresAt: end.Add(creationTTL - offset), // end is a time of the service's clock
 	}
 }
 
@@ -67,7 +67,7 @@ func (m *memory) find(now time.Time, id string) (creation, bool) {
 	return created, true
 }
 
-// clear removes all creations. It is called when the service turns out to have a call to read them.
+// clear removes all creations. It is called when the service is found to have a call that reads invoices.
 func (m *memory) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

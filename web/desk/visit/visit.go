@@ -25,7 +25,7 @@ import (
 // Site has the services and the settings that all pages of the desk use. All fields are required unless
 // their comment says otherwise. It is safe for concurrent use.
 type Site struct {
-	// Accounts manages the accounts. Its Site is zero if browsers would send secrets unprotected. Every page of the
+	// Accounts manages the accounts. Its own Site, an account.Site, is zero if browsers would send secrets unprotected. Every page of the
 	// desk then shows this problem.
 	Accounts  *account.Service
 	Merchants *merchant.Service
@@ -35,13 +35,13 @@ type Site struct {
 	Changes   *changes.Hub
 	// PaymentSettings manages the payment settings of the shops.
 	PaymentSettings *merchant.Settings
-	// PluginDays is the retention period of the metadata of shop plug-ins, in days; 0 keeps them.
+	// PluginDays is the retention period of the metadata of shop plug-ins, in days; 0 keeps the metadata.
 	PluginDays int
 
 	// IsDemo reports whether the server is a demo, whose shops accept test payments only.
 	IsDemo func(context.Context) (bool, error)
 
-	BasePath string // prefix of every path: "" or "/pay"
+	BasePath string // prefix of every path: "", or for example "/pay"
 	BaseURL  string // public address
 	RootShop string // ID of the shop whose storefront is at the root
 	// Words is the language of the desk.
@@ -74,7 +74,8 @@ type Visit struct {
 // maxFormSize is the limit for the body of most forms. The largest value in them is the answer of an authenticator.
 const maxFormSize = "64K"
 
-// NewHandler returns the handler of routes, and of the routes that confirm a sign-in.
+// NewHandler returns the handler of routes, of the routes that confirm a sign-in, and of the streams of pages. It initialises s, which must not
+// be used with another handler.
 func NewHandler(s *Site, routes []Route) *echo.Echo {
 	s.sent, s.streams = &sentForms{answers: map[pageID]*answer{}}, &openStreams{byAccount: map[string]int{}}
 	e := echo.New()
@@ -98,10 +99,10 @@ func (s *Site) Storefront(m merchant.Merchant) string {
 	return s.BaseURL + m.Path()
 }
 
-// Address adds the base path to a path of this site.
+// Address returns a path of this site with the base path before it.
 func (s *Site) Address(path string) string { return s.BasePath + path }
 
-// recoverPanics turns a panic into an error that is handled like any other.
+// recoverPanics returns middleware that turns a panic into an error that is handled like any other.
 func (s *Site) recoverPanics() echo.MiddlewareFunc {
 	return middleware.RecoverWithConfig(middleware.RecoverConfig{
 		LogErrorFunc: func(c echo.Context, err error, stack []byte) error {
@@ -111,7 +112,7 @@ func (s *Site) recoverPanics() echo.MiddlewareFunc {
 	})
 }
 
-// compressPages compresses responses other than streams. The sizes of compressed responses reveal no secret to another
+// compressPages returns middleware that compresses responses other than streams. The sizes of compressed responses reveal no secret to another
 // site (BREACH): only answers to forms contain secrets, another site cannot send these forms, and the form token is masked.
 func compressPages() echo.MiddlewareFunc {
 	return middleware.GzipWithConfig(middleware.GzipConfig{

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// BaseNode starts a fake node of Base and returns its URL. It answers each eth_call and each eth_getBalance with decimals.
+// BaseNode starts a fake node of the network Base and returns its URL. The result of each eth_call and each eth_getBalance is the number
+// decimals.
 func BaseNode(t testing.TB, decimals int) (url string) {
 	t.Helper()
 	block := map[string]any{

@@ -10,7 +10,7 @@ import (
 	"chequer/internal/chain/ethereum"
 )
 
-// verdict is the sets of operators that confirm and that deny one log.
+// verdict has the operators that confirm one log, and those that deny it.
 type verdict struct{ yes, no uint64 }
 
 // Confirm implements ethereum.Source. Each endpoint whose operator has not shown a log is asked for
@@ -63,7 +63,7 @@ func (q *Quorum) evaluate(logs []ethereum.Log, verdicts []verdict) ([]ethereum.L
 		case yes:
 			confirmed = append(confirmed, l)
 		case recorded && (!no || verdicts[i].yes != 0):
-			return nil, fmt.Errorf("recorded transfer %s in block %d is neither confirmed by enough endpoints nor denied by all", l.Tx, l.Height)
+			return nil, fmt.Errorf("recorded transfer %s in block %d is not confirmed by enough endpoints, and not denied by enough without a confirmation", l.Tx, l.Height)
 		case no:
 			q.noteDenials(l)
 		default:
@@ -95,8 +95,8 @@ func (q *Quorum) namesOf(operators uint64) string {
 }
 
 // confirm requests the receipts of the logs at the indexes requested. The result maps an index to
-// true if the endpoint has the log, and to false if it has the log's block without the log. There
-// is no entry if the endpoint lacks the block or the receipt.
+// true if the endpoint has the log, and to false if it has the log's block without the log. There is no entry if the endpoint lacks the block,
+// if its block has the transaction but the receipt is missing, or if one of the calls returned an error.
 func (e *endpoint) confirm(ctx context.Context, logs []ethereum.Log, requested []int) (map[int]bool, error) {
 	if len(requested) == 0 {
 		return nil, nil
@@ -124,7 +124,7 @@ func (e *endpoint) confirm(ctx context.Context, logs []ethereum.Log, requested [
 			return nil, errFormat
 		}
 		switch {
-		case !hasBlock || h.Hash != logs[i].Block.String():
+		case !hasBlock || h.Hash != logs[i].Block.String(): // the endpoint does not have the block
 		case r == nil && blockHas(block.result, logs[i].Tx): // the endpoint does not return the receipt yet
 		default:
 			confirmed[i] = r.contains(logs[i])

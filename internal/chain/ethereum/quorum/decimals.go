@@ -49,7 +49,7 @@ func (q *Quorum) Decimals(ctx context.Context, header ethereum.Header, contract 
 	return decimals, true, nil
 }
 
-// decimals asks a contract for its decimals.
+// decimals returns the decimals of a contract as a hexadecimal number without a prefix, or noDecimals.
 func (e *endpoint) decimals(ctx context.Context, header ethereum.Header, contract keys.EthereumAddress) (string, error) {
 	const selector = "0x313ce567" // of decimals()
 	answers, err := e.ask(ctx, call{"eth_call", []any{map[string]any{"to": contract.String(), "data": selector}, blockParam(header)}})

@@ -14,8 +14,7 @@ import (
 	"chequer/internal/chain/lightning/nwc"
 )
 
-// TestReal holds the providers against real nodes and wallets. All of its tests share two nodes, because it takes long to
-// start them.
+// TestReal tests the providers with real nodes and wallets. Its tests share two nodes, because starting nodes takes long.
 func TestReal(t *testing.T) {
 	pair := lndtest.Start(t)
 	relay := lndtest.StartRelay(t)
@@ -30,24 +29,24 @@ func TestReal(t *testing.T) {
 	}
 }
 
-// lab is the real parts.
+// lab has the nodes and the relay that the tests share.
 type lab struct {
 	*lndtest.Pair
 	relay string
 }
 
-// rig is a provider with its real wallet.
+// rig is a provider with the real wallet behind it.
 type rig struct {
 	lightning.Provider
 	lab     lab
 	network *lndtest.Switch
-	address *lndtest.Address // of a Lightning address, else nil
+	address *lndtest.Address // service of the Lightning address; nil for the other kinds
 }
 
 // kinds are the kinds of providers.
 var kinds = map[string]struct {
 	names lightningtest.Names
-	// prepare starts what the providers of a test share, and returns a function that returns a new provider.
+	// prepare starts the programs that the providers of a test share. It returns a function that returns a new provider.
 	prepare func(t *testing.T, l lab) func(t *testing.T) rig
 }{
 	"lnd":           {lightningtest.Names{Held: true, Amount: true, Time: true}, prepareNode},
@@ -153,7 +152,7 @@ func (r rig) Hold(t *testing.T) (sought lightning.Sought, cancel func(t *testing
 	return r.sought(h.Text, h.Hash), func(t *testing.T) { h.Cancel(t) }
 }
 
-// sought returns what to look up for a request of the shop's node.
+// sought returns the values with which a provider looks up a request of the shop's node.
 func (r rig) sought(text, hash string) lightning.Sought {
 	s := lightning.Sought{Hash: hash, Text: text}
 	if r.address != nil {
@@ -172,7 +171,7 @@ func waitFor(t *testing.T, condition string, isTrue func() bool) {
 	}
 }
 
-// testConformance runs the cases of all providers with real parts.
+// testConformance runs the conformance suite for each kind of provider, with real nodes and wallets.
 func testConformance(t *testing.T, l lab) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
