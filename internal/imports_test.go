@@ -68,6 +68,7 @@ var testOnly = map[string]bool{
 	"chequer/internal/e2e":                           true,
 	"chequer/internal/programtest":                   true,
 	"chequer/internal/clocktest":                     true,
+	"chequer/internal/tokentest":                     true,
 	"chequer/internal/logtest":                       true,
 	"chequer/internal/notify/smtptest":               true,
 	"chequer/internal/exchange/exchangetest":         true,

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"chequer/internal/networks"
 	"chequer/internal/rates"
 	"chequer/internal/storage/storagetest"
+	"chequer/internal/tokentest"
 )
 
 // C29: many wallets look at no more than 20 unused addresses in a row.
@@ -35,11 +35,11 @@ func TestExamineGaps_warns_after_20_unused_addresses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	network, created := bitcoin.New(bitcoin.Mainnet), 0
+	network := bitcoin.New(bitcoin.Mainnet)
 	invoices := invoice.NewService(invoice.Config{
 		Storage: s, Networks: map[invoice.Mode][]chain.Network{invoice.Live: {network}},
 		Unwatched: true, Rates: func() invoice.Rates { return prices }, Now: now, Log: slog.New(slog.DiscardHandler),
-		NewID:  func() string { created++; return fmt.Sprintf("%032d", created) },
+		NewID:  new(tokentest.Counter).ID,
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
 	})
 	wallets := []merchant.Wallet{{MerchantID: "m", Asset: "BTC", Counter: key.Fingerprint(), CreatedAt: now()}}

@@ -16,6 +16,7 @@ import (
 	"chequer/internal/money"
 	"chequer/internal/rates"
 	"chequer/internal/storage/storagetest"
+	"chequer/internal/tokentest"
 	"chequer/internal/watcher"
 )
 
@@ -57,12 +58,11 @@ func TestMoney_on_a_network_that_is_not_offered_is_a_wrong_asset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids := 0
 	log := slog.New(slog.DiscardHandler)
 	service := invoice.NewService(invoice.Config{
 		Storage: store, Networks: map[invoice.Mode][]chain.Network{invoice.Live: {mainnet, base}},
 		Rates: func() invoice.Rates { return prices }, Now: clock, Log: log,
-		NewID:  func() string { ids++; return fmt.Sprintf("%032d", ids) },
+		NewID:  new(tokentest.Counter).ID,
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
 	})
 	must := func(err error) {

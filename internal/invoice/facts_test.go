@@ -15,6 +15,7 @@ import (
 	"chequer/internal/invoice/invoicetest"
 	"chequer/internal/money"
 	"chequer/internal/rates"
+	"chequer/internal/tokentest"
 )
 
 // countingStorage is a storage in memory that counts the reads of invoices, and records which are updated.
@@ -142,7 +143,7 @@ func TestObserve_reads_an_invoice_once(t *testing.T) {
 // inMemory returns a service with a counting storage.
 func inMemory(t *testing.T) (*invoice.Service, *countingStorage) {
 	t.Helper()
-	storage, ids := &countingStorage{Storage: invoicetest.New()}, 0
+	storage := &countingStorage{Storage: invoicetest.New()}
 	fixed, err := rates.ParseFixed(table, "fixed")
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +151,7 @@ func inMemory(t *testing.T) (*invoice.Service, *countingStorage) {
 	return invoice.NewService(invoice.Config{
 		Storage: storage, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {simnet.New(nil, nil)}},
 		Rates: func() invoice.Rates { return fixed }, Now: func() time.Time { return noon }, Log: slog.New(slog.DiscardHandler),
-		NewID:  func() string { ids++; return fmt.Sprintf("%032d", ids) },
+		NewID:  new(tokentest.Counter).ID,
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return nil },
 	}), storage
 }

@@ -3,7 +3,6 @@ package invoice_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"testing"
@@ -21,6 +20,7 @@ import (
 	"chequer/internal/rates"
 	"chequer/internal/storage"
 	"chequer/internal/storage/storagetest"
+	"chequer/internal/tokentest"
 	"chequer/internal/watcher"
 )
 
@@ -33,7 +33,7 @@ type reachable struct {
 	ethereum *evm
 	base     *evm
 	wallet   invoice.Wallet
-	ids      int
+	ids      tokentest.Counter
 }
 
 func newReachable(t *testing.T) *reachable {
@@ -64,7 +64,7 @@ func (r *reachable) start() {
 	r.service = invoice.NewService(invoice.Config{
 		Storage: r.store, Networks: map[invoice.Mode][]chain.Network{invoice.Live: {r.ethereum, r.base}},
 		Rates: func() invoice.Rates { return prices }, MaxScanAge: 10 * time.Minute, RequireScanSinceStart: true, Now: r.clock.Now, Log: slog.New(slog.DiscardHandler),
-		NewID:  func() string { r.ids++; return fmt.Sprintf("%032d", r.ids) },
+		NewID:  r.ids.ID,
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"chequer/internal/seal"
 	"chequer/internal/storage"
 	"chequer/internal/storage/storagetest"
+	"chequer/internal/tokentest"
 	"chequer/internal/wire"
 )
 
@@ -50,23 +51,23 @@ func (f *fixture) useStorage() *storage.Storage {
 			t.Fatal(err)
 		}
 	}
-	created := 0
+	var ids tokentest.Counter
 	f.config.Feed = s
 	f.config.Themes = merchant.NewThemes(s, f.now)
 	f.config.Endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: s, Check: guard.Policy{}.Check, EncodeTest: wire.TestEvent, Now: f.now,
-		Token: func(length int) string { created++; return fmt.Sprintf("%0*d", length, created) },
+		Token: ids.New,
 	})
 	f.config.Links = merchant.NewLinks(merchant.LinksConfig{
 		Storage: s, Prices: f.config.Prices, Now: f.now,
-		Token: func(length int) string { created++; return fmt.Sprintf("%0*d", length, created) },
+		Token: ids.New,
 	})
 	f.config.Products = merchant.NewProducts(merchant.ProductsConfig{
 		Storage: s, Prices: f.config.Prices, Now: f.now,
 	})
 	f.config.Terminals = merchant.NewTerminals(merchant.TerminalsConfig{
 		Storage: s, Prices: f.config.Prices, Now: f.now,
-		Token: func(length int) string { created++; return fmt.Sprintf("%0*d", length, created) },
+		Token: ids.New,
 	})
 	f.restart()
 	return s

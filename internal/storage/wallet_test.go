@@ -12,6 +12,7 @@ import (
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
 	"chequer/internal/storage"
+	"chequer/internal/tokentest"
 )
 
 // The account keys of the wallet "abandon … about" for two scripts.
@@ -32,19 +33,12 @@ func parseKey(t testing.TB, text string) keys.Key {
 // newWallets returns the service that changes wallets, with a fixed time. The body of an event is
 // the change and the two wallets.
 func newWallets(s *storage.Storage, at time.Time) *merchant.Wallets {
-	var mu sync.Mutex
-	created := 0
 	return merchant.NewWallets(merchant.WalletsConfig{
 		Storage: s, Now: func() time.Time { return at },
 		Encode: func(c merchant.WalletChange) []byte {
 			return fmt.Appendf(nil, "%s %s %s", c.Change, c.Wallet.ID, c.Former.ID)
 		},
-		Token: func(length int) string {
-			mu.Lock()
-			defer mu.Unlock()
-			created++
-			return fmt.Sprintf("%0*d", length, created)
-		},
+		Token: new(tokentest.Counter).New,
 	})
 }
 

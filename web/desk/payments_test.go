@@ -17,6 +17,7 @@ import (
 	"chequer/internal/money"
 	"chequer/internal/rates"
 	"chequer/internal/storage/storagetest"
+	"chequer/internal/tokentest"
 	"chequer/internal/watcher"
 )
 
@@ -27,7 +28,6 @@ type testInvoices struct {
 	net     *simnet.Network
 	watcher *watcher.Watcher
 	wallets []invoice.Wallet
-	made    int
 	rates   invoice.Rates
 	mode    invoice.Mode // of new invoices
 }
@@ -54,7 +54,7 @@ func newTestInvoices(f *fixture) *testInvoices {
 	s.Service = invoice.NewService(invoice.Config{
 		Storage: f.storage, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}, invoice.Live: {timed{s.net}}}, Rates: func() invoice.Rates { return s.rates },
 		Now: f.clock.Now, Log: slog.New(slog.DiscardHandler), Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
-		NewID: func() string { s.made++; return fmt.Sprintf("%032d", s.made) },
+		NewID: new(tokentest.Counter).ID,
 	})
 	s.watcher = watcher.New(watcher.Config{
 		Network: s.net, Storage: f.storage, Observer: s.Service, Holder: "test", Every: time.Second, Now: f.clock.Now, Log: slog.New(slog.DiscardHandler),

@@ -19,6 +19,7 @@ import (
 	"chequer/internal/rates"
 	"chequer/internal/storage"
 	"chequer/internal/storage/storagetest"
+	"chequer/internal/tokentest"
 	"chequer/internal/watcher"
 )
 
@@ -35,7 +36,8 @@ type etherShop struct {
 	watcher *watcher.Watcher
 	config  quorum.Config
 	key     keys.Key
-	ids     int
+	ids     tokentest.Counter
+	starts  int
 }
 
 // fortyEuros is the price of an invoice of 40 euros in ether, in wei.
@@ -76,13 +78,13 @@ func (e *etherShop) start() {
 	e.service = invoice.NewService(invoice.Config{
 		Storage: e.store, Networks: map[invoice.Mode][]chain.Network{invoice.Live: {e.scanner}},
 		Rates: func() invoice.Rates { return prices }, Now: e.fake.Now, Log: log,
-		NewID:  func() string { e.ids++; return fmt.Sprintf("%032d", e.ids) },
+		NewID:  e.ids.ID,
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
 	})
 	e.watcher = watcher.New(watcher.Config{
-		Network: e.scanner, Storage: e.store, Observer: e.service, Holder: fmt.Sprint("process ", e.ids), Every: time.Hour, Now: e.fake.Now, Log: log,
+		Network: e.scanner, Storage: e.store, Observer: e.service, Holder: fmt.Sprint("process ", e.starts), Every: time.Hour, Now: e.fake.Now, Log: log,
 	})
-	if e.ids > 0 { // the lease of the former process is taken over only after a step that sees it unchanged
+	if e.starts++; e.starts > 1 { // the lease of the former process is taken over only after a step that sees it unchanged
 		e.step()
 	}
 	e.fake.pass(time.Minute)
