@@ -29,7 +29,7 @@ const changeWarning = "These are the addresses that a wallet keeps for its chang
 
 // wallet returns the group of commands about public keys to which payments go.
 func (s *shell) wallet() *cobra.Command {
-	return console.Group("wallet", "Set the extended public keys to which payments go", s.walletAdd(), s.walletList(), s.walletRemove(), s.walletSweep())
+	return console.Group("wallet", "Set the public keys to which payments go", s.walletAdd(), s.walletList(), s.walletRemove(), s.walletSweep())
 }
 
 // walletRow is a wallet as it is printed.
@@ -82,7 +82,7 @@ func storedWalletRow(cfg config.Config, wallet merchant.Wallet, mode merchant.Mo
 			CreatedAt: console.Stamp(wallet.CreatedAt), ArchivedAt: console.Stamp(wallet.ArchivedAt),
 		}, nil
 	}
-	key, err := keys.Load(wallet.Key)
+	key, err := keys.Load(wallet.Derivation())
 	if err != nil {
 		return walletRow{}, fmt.Errorf("wallet %s: %w", wallet.ID, err)
 	}

@@ -24,12 +24,16 @@ const candidateAddresses = 3
 
 func (s *shell) walletAdd() *cobra.Command {
 	var script string
-	var ignorePath, replace bool
+	var ignorePath, replace, viewKey bool
 	c := &cobra.Command{
 		Use:   "add ASSET KEY|FILE…",
-		Short: "Use an extended public key for BTC, LTC, or ETH with every EVM network and token",
+		Short: "Use an extended public key for BTC, LTC, or ETH with every EVM network and token; or a view key for XMR",
 		Long: `Uses an extended public key (xpub, ypub, zpub, Ltub, Mtub) for BTC, LTC, or ETH, which stands for
 every EVM network and token. Prints the first addresses: compare them with your wallet's.
+
+For XMR it takes the primary address of the wallet (4…) and the private view key, which it asks for without
+showing it, or reads from standard input. The view key shows all payments that the wallet receives and cannot
+spend. It is stored encrypted and never shown again. Use a wallet that is for the shop alone.
 If there is a wallet for the asset it asks whether to replace it. Invoices made before keep their
 addresses, and the former wallet stays listed. Endpoints get the event wallet.changed.
 
@@ -46,7 +50,8 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
 		Example: `  chequer wallet add BTC zpub…
   chequer wallet add BTC "wpkh([73c5da0a/84h/0h/0h]xpub…/0/*)#…"
   chequer wallet add BTC coldcard-export.json --script p2wpkh
-  chequer wallet add LTC xpub… --script p2wpkh`,
+  chequer wallet add LTC xpub… --script p2wpkh
+  chequer wallet add XMR 4… --view-key`,
 		Args: console.Arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			// The arguments of the key are joined, so that a recovery phrase of several arguments is recognised.
@@ -54,15 +59,24 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
 			if kind == chain.CodeLightning {
 				return errors.New("wallet add: a Lightning wallet is not added by a key: chequer lightning add connects it")
 			}
-			text, err := readExport(text)
-			if err != nil {
-				return fmt.Errorf("wallet add: %w", err)
-			}
 			cfg, err := s.load()
 			if err != nil {
 				return err
 			}
 			network := networks.KeyNetwork(cfg, kind)
+			if kind == keys.XMR {
+				key, err := readMoneroKey(c, text, network, viewKey)
+				if err != nil {
+					return fmt.Errorf("wallet add: %w; nothing was changed", err)
+				}
+				return s.withShop(func(call invocation) error { return s.addWallet(call, key, replace) })(c, args)
+			}
+			if viewKey {
+				return errors.New("wallet add: --view-key is for XMR only: the wallets of other assets are added by a public key")
+			}
+			if text, err = readExport(text); err != nil {
+				return fmt.Errorf("wallet add: %w", err)
+			}
 			key, err := keys.Parse(text, kind, network, keys.Script(script))
 			if errors.Is(err, keys.ErrScript) && script == "" {
 				return s.showCandidates(c, text, kind, network, err)
@@ -79,6 +93,7 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
 	}
 	c.Flags().StringVar(&script, "script", "", "address type of a plain xpub: p2pkh, p2sh-p2wpkh, p2wpkh or p2tr")
 	c.Flags().BoolVar(&replace, "replace", false, "replace the active wallet without asking")
+	c.Flags().BoolVar(&viewKey, "view-key", false, "for XMR: ask for the private view key, or read it from standard input")
 	c.Flags().BoolVar(&ignorePath, "anyway", false, "accept a key whose path contradicts it")
 	return c
 }
@@ -101,6 +116,33 @@ func readExport(text string) (string, error) {
 		return "", errors.New("the file cannot be read")
 	}
 	return string(content), nil
+}
+
+// maxViewKey bounds the size of a view key on standard input, in bytes. A recovery phrase fits, so that it is recognised.
+const maxViewKey = 1 << 10
+
+// readMoneroKey returns the key of the Monero wallet with a primary address. It asks for the private view key, or reads it
+// from standard input. No error contains what was read.
+func readMoneroKey(c *cobra.Command, address string, network keys.Network, isAsked bool) (keys.Key, error) {
+	if err := keys.CheckMoneroAddress(address, network); err != nil {
+		return keys.Key{}, err
+	}
+	if !isAsked {
+		return keys.Key{}, errors.New("the private view key is missing: add --view-key, and enter the key when asked or give it on standard input")
+	}
+	text, err := console.ReadSecret(c.Context(), "Private view key (it is not shown): ")
+	if errors.Is(err, console.ErrNoTerminal) {
+		var read []byte
+		read, err = io.ReadAll(io.LimitReader(c.InOrStdin(), maxViewKey))
+		text = string(read)
+	}
+	if err != nil {
+		return keys.Key{}, fmt.Errorf("read the view key: %w", err)
+	}
+	if strings.TrimSpace(text) == "" {
+		return keys.Key{}, errors.New("the private view key is missing: enter it when asked, or give it on standard input, as in chequer wallet add XMR 4… --view-key < key.txt")
+	}
+	return keys.ParseMonero(address, text, network)
 }
 
 // addWallet makes a key the current wallet and prints its first addresses.
@@ -138,6 +180,9 @@ func (s *shell) addWallet(call invocation, key keys.Key, replace bool) error {
 		printAddresses(w, row.Addresses)
 		if row.Warning != "" {
 			fmt.Fprintln(w, "Warning:", row.Warning)
+		}
+		if key.Kind() == keys.XMR {
+			fmt.Fprintln(w, "Invoices get the addresses from number 1 on. Many wallets look only 200 addresses ahead of the last one with a payment: chequer doctor says when yours must look further.")
 		}
 		printMethods(w, methods)
 	})

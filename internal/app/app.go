@@ -180,6 +180,6 @@ func Check(c config.Config) error {
 	log := slog.New(slog.DiscardHandler)
 	_, currencies := prices.Fiats(c)
 	_, _, rates := prices.New(c, false, clock.Now, log)
-	_, chains := networks.New(c, clock.Now, log)
+	_, chains := networks.New(c, nil, clock.Now, log)
 	return errors.Join(currencies, rates, chains)
 }

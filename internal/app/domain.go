@@ -44,7 +44,7 @@ func newDomain(ctx context.Context, c config.Config, o Options, core *Core) (*do
 		return nil, err
 	}
 	d.updateRates, d.rates = update, rates
-	if d.networks, err = networks.New(c, core.Now, o.Log); err != nil {
+	if d.networks, err = networks.New(c, core.Storage, core.Now, o.Log); err != nil {
 		return nil, err
 	}
 	d.connections = newConnections(c, core.Storage, core.Now, o.Log)

@@ -33,7 +33,7 @@ func (c *Core) Invoices(ctx context.Context, cfg config.Config, o Options) (*inv
 		}
 		rates = func() invoice.Rates { return fetched }
 	}
-	all, err := networks.New(cfg, c.Now, o.Log)
+	all, err := networks.New(cfg, c.Storage, c.Now, o.Log)
 	if err != nil {
 		return nil, err
 	}

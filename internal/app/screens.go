@@ -110,7 +110,7 @@ func (d *domain) examine(ctx context.Context, c config.Config, shop merchant.Mer
 // runs, so each kind is described once.
 func (d *domain) kinds(c config.Config) func(keys.Kind) (wallets.Kind, error) {
 	described := map[keys.Kind]func() (wallets.Kind, error){}
-	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH, chain.CodeLightning} {
+	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH, keys.XMR, chain.CodeLightning} {
 		described[kind] = sync.OnceValues(func() (wallets.Kind, error) { return d.kind(c, kind) })
 	}
 	return func(kind keys.Kind) (wallets.Kind, error) {

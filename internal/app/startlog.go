@@ -61,7 +61,7 @@ func (d *domain) logStranded(ctx context.Context, log *slog.Logger) error {
 // settings, or the methods of each kind of wallet if there is no wallet.
 func logMethods(c config.Config, wallets []merchant.Wallet, log *slog.Logger) error {
 	var kinds []any
-	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH} {
+	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH, keys.XMR} {
 		methods, err := networks.MethodsOf(c, kind)
 		if err != nil {
 			return err

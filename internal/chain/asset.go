@@ -18,7 +18,7 @@ type Asset struct {
 	Network     ID
 	NetworkName string
 	Currency    money.Currency
-	// Wallet is the kind of key that its destinations come from: BTC, LTC or ETH.
+	// Wallet is the kind of key that its destinations come from: BTC, LTC, ETH or XMR.
 	Wallet string
 	// Rate is the code of its exchange rate: EURC on every network has the rate of EURC.
 	Rate string
@@ -28,7 +28,7 @@ type Asset struct {
 	// Dust is the least amount that is worth sending. A smaller transfer is recorded and
 	// changes nothing. Zero if the network has no such limit.
 	Dust money.Amount
-	// Scheme is the scheme of its payment links: "bitcoin", "ethereum".
+	// Scheme is the scheme of its payment links: "bitcoin", "ethereum", "monero".
 	Scheme string
 	// ChainID and Contract are for EVM networks; Contract is empty for the
 	// network's native coin.

@@ -29,6 +29,8 @@ func (a Asset) Link(address string, due money.Amount, label string) Link {
 		return lightningLink(address, due, label)
 	case a.Scheme == "ethereum":
 		return a.ethereumLink(address, due)
+	case a.Scheme == schemeMonero:
+		return moneroLink(address, due, label)
 	}
 	return a.bitcoinLink(address, due, label)
 }
@@ -42,15 +44,7 @@ const maxLabel = 60
 // %20, not a plus.
 func (a Asset) bitcoinLink(address string, due money.Amount, label string) Link {
 	query := "?amount=" + due.String()
-	encoded := ""
-	for _, r := range label {
-		next := format.PercentEncode(string(r))
-		if len(encoded)+len(next) > maxLabel {
-			break
-		}
-		encoded += next
-	}
-	if encoded != "" {
+	if encoded := encodeLabel(label); encoded != "" {
 		query += "&label=" + encoded
 	}
 	uri := a.Scheme + ":" + address + query
@@ -59,6 +53,32 @@ func (a Asset) bitcoinLink(address string, due money.Amount, label string) Link 
 		code = strings.ToUpper(a.Scheme+":"+address) + query
 	}
 	return Link{URI: uri, Code: code}
+}
+
+// encodeLabel returns the beginning of a label that is short enough, percent-encoded.
+func encodeLabel(label string) string {
+	encoded := ""
+	for _, r := range label {
+		next := format.PercentEncode(string(r))
+		if len(encoded)+len(next) > maxLabel {
+			break
+		}
+		encoded += next
+	}
+	return encoded
+}
+
+// schemeMonero is the scheme of the payment links of Monero.
+const schemeMonero = "monero"
+
+// moneroLink returns a link in the grammar of Monero's wallets, with the amount in XMR. See the wiki of Monero, "URI formatting", and
+// make_uri in src/wallet/wallet2.cpp of Monero. A wallet reads + as a plus sign, so a space is %20.
+func moneroLink(address string, due money.Amount, label string) Link {
+	uri := schemeMonero + ":" + address + "?tx_amount=" + due.String()
+	if encoded := encodeLabel(label); encoded != "" {
+		uri += "&recipient_name=" + encoded
+	}
+	return Link{URI: uri, Code: uri}
 }
 
 // requestLink returns the link of a payment request, which contains its amount. In upper case it has the smallest QR code. The

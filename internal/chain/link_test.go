@@ -164,6 +164,29 @@ func assetWithCode(t *testing.T, network ethereum.Params, code string) chain.Ass
 	return network.Assets[i]
 }
 
+func TestLink_of_Monero(t *testing.T) {
+	t.Parallel()
+	const address = "42ey1afDFnn4886T7196doS9GPMzexD9gXpsZJDwVjeRVdFCSoHnv7KPbBeGpzJBzHRCAs9UxqeoyFQMYbqSWYTfJJQAWDm"
+	asset := chain.Asset{Scheme: "monero", Currency: money.XMR}
+	for _, tt := range []struct{ amount, shop, want string }{
+		{"1.2345", "", "?tx_amount=1.2345"},
+		// monero-wallet-rpc makes this link, but for the zeros at the end of the amount.
+		{"1.2345", "Shop & Söhne + Co", "?tx_amount=1.2345&recipient_name=Shop%20%26%20S%C3%B6hne%20%2B%20Co"},
+		{"0.000000000001", "", "?tx_amount=0.000000000001"},
+		{"10", "えん", "?tx_amount=10&recipient_name=%E3%81%88%E3%82%93"},
+		{"0.011", "a-b_c.d~e%#?=/'\"", "?tx_amount=0.011&recipient_name=a-b_c.d~e%25%23%3F%3D%2F%27%22"},
+	} {
+		want := "monero:" + address + tt.want
+		link := asset.Link(address, money.MustParse(tt.amount, money.XMR), tt.shop)
+		if diff := cmp.Diff(link, chain.Link{URI: want, Code: want}); diff != "" {
+			t.Errorf("(-got +want):\n%s", diff)
+		}
+		if got := asset.Address(link.URI); got != address {
+			t.Errorf("Address(%s) = %s, want %s", link.URI, got, address)
+		}
+	}
+}
+
 // query parses the query of a URI as a wallet does: by RFC 3986, where a plus is a plus. No key
 // may occur twice.
 func query(t *testing.T, uri string) map[string]string {

@@ -28,6 +28,15 @@ const lightningPrefix = "lightning-"
 // IsLightning reports whether the network is that of a connection. See LightningID.
 func (id ID) IsLightning() bool { return strings.HasPrefix(string(id), lightningPrefix) }
 
+// HidesRecipients reports whether a network shows only transfers to its own wallets, as Monero does: a transfer to an address of
+// another wallet, such as a refund, cannot be seen.
+func (id ID) HidesRecipients() bool {
+	return id == networkMonero || strings.HasPrefix(string(id), networkMonero+"-")
+}
+
+// networkMonero is the network of Monero. Its test networks have names that begin with it and a hyphen.
+const networkMonero = "monero"
+
 // Requested reports whether the destinations of an asset are payment requests, which a Requester asks for, and
 // which are not derived from a key.
 func (a Asset) Requested() bool { return a.Scheme == SchemeLightning }

@@ -58,6 +58,7 @@ type Config struct {
 	BitcoinPeers string `env:"BITCOIN_PEERS" about:"peers that the light client connects to before others"`
 
 	Litecoin Chain  `envPrefix:"LITECOIN_"`
+	Monero   Monero `envPrefix:"MONERO_"`
 	Callback string `env:"CALLBACK_ALLOW" about:"networks of webhooks, and of Lightning wallets and nodes, that may be called although they are not public, such as 10.0.0.0/8"`
 	Kraken   string `env:"KRAKEN_URL" about:"for tests only: a simulated exchange on this machine, such as http://127.0.0.1:8400"`
 	Bitstamp string `env:"BITSTAMP_URL" about:"for tests only: a simulated exchange on this machine"`
@@ -192,6 +193,7 @@ func (c Config) check() []error {
 		}
 	}
 	c.Litecoin.check(fault, "LITECOIN", false, "mainnet", "testnet", "regtest")
+	c.Monero.check(fault)
 	c.EVM.check(fault)
 	for _, list := range []struct{ name, value string }{{"TRUST_PROXY", c.TrustProxy}, {"CALLBACK_ALLOW", c.Callback}} {
 		for _, text := range splitList(list.value) {

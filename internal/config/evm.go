@@ -104,7 +104,7 @@ func (e EVM) Testnet() bool {
 
 // Worthless reports whether live invoices are paid on a test network, in coins without value.
 func (c Config) Worthless() bool {
-	return c.EVM.Testnet() || c.Bitcoin.Network != "mainnet" || c.Litecoin.Network != "mainnet"
+	return c.EVM.Testnet() || c.Bitcoin.Network != "mainnet" || c.Litecoin.Network != "mainnet" || c.Monero.Network != "mainnet"
 }
 
 // complete sets the defaults: the public endpoints of Ethereum and Base, unless a test network is

@@ -62,6 +62,7 @@ type Storage interface {
 	Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
 	// AllWallets lists the wallets of a merchant, including former wallets, oldest first.
 	AllWallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
+	networks.Wallets
 	Keys(ctx context.Context, merchantID string) ([]merchant.Key, error)
 	// UnusedInARow returns the number of a wallet's newest addresses on a network, back to the last one with a
 	// transfer, that have no transfer.
@@ -149,7 +150,7 @@ func Examine(ctx context.Context, c Config) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := networks.New(e.Settings, e.Now, slog.New(slog.DiscardHandler))
+	all, err := networks.New(e.Settings, e.Storage, e.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 // examineBase returns the findings about the parts of Base, and the error of its probe.
 func examineBase(t *testing.T, c config.Config) ([]Finding, error) {
 	t.Helper()
-	all, err := networks.New(c, time.Now, slog.New(slog.DiscardHandler))
+	all, err := networks.New(c, nil, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func TestCreate_orders_methods(t *testing.T) {
 			}
 		})
 	}
-	all := append([]string{"BTC", "BTC-LN"}, preferred[1:]...) // the merchant has no wallet of Lightning
+	all := append(append([]string{"BTC", "BTC-LN"}, preferred[1:]...), "XMR") // the merchant has no wallets of Lightning and Monero
 	if diff := cmp.Diff(all, s.service.MethodCodes(invoice.Test)); diff != "" {
 		t.Errorf("MethodCodes (-want +got)\n%s", diff)
 	}

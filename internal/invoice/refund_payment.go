@@ -69,7 +69,7 @@ const (
 // watch sets the time until which the address of the refund is watched, on the real clock.
 func (r *Refund) watch(now time.Time) {
 	switch {
-	case r.Script == "" || r.Network.IsLightning():
+	case r.Script == "" || r.Network.IsLightning() || r.Network.HidesRecipients():
 		r.WatchUntil = time.Time{}
 	case !r.Takes():
 		if r.WatchUntil.After(now) {

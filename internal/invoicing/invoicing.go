@@ -125,7 +125,7 @@ func (s *Service) addMerchant(ctx context.Context, r *invoice.CreateRequest) err
 // Wallets returns the wallets of a merchant as a new invoice takes them.
 func Wallets(wallets []merchant.Wallet) (all []invoice.Wallet) {
 	for _, w := range wallets {
-		all = append(all, invoice.Wallet{Asset: w.Asset, Key: w.Key, Counter: w.Counter})
+		all = append(all, invoice.Wallet{Asset: w.Asset, Key: w.Derivation(), Counter: w.Counter})
 	}
 	return all
 }

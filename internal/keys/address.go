@@ -26,7 +26,7 @@ func ParseAddress(text string, kind Kind, network Network) (address, script stri
 		}
 		return account.String(), lowerHex(account), nil
 	case BTC, LTC:
-		if err := network.check(); err != nil {
+		if err := network.check(kind); err != nil {
 			return "", "", err
 		}
 		p := prefixesOf(kind, network)
@@ -35,6 +35,8 @@ func ParseAddress(text string, kind Kind, network Network) (address, script stri
 			return "", "", err
 		}
 		return encodeOutput(output, p), hex.EncodeToString(output), nil
+	case XMR:
+		return parseMoneroAddress(text, network)
 	}
 	return "", "", ErrKind
 }

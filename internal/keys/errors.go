@@ -24,8 +24,10 @@ var (
 	// ErrNetwork means that a key or an address belongs to another coin, or to the other of the main
 	// and the test network.
 	ErrNetwork = errors.New("for another network")
-	// ErrKind means that a kind of wallet is unknown.
-	ErrKind = errors.New("the kind of wallet must be BTC, LTC or ETH")
+	// ErrKind means that a kind of wallet is unknown, or has no extended public keys.
+	ErrKind = errors.New("the kind of wallet must be BTC, LTC, ETH or XMR")
+	// ErrViewKey means that a text is not the private view key of a Monero wallet.
+	ErrViewKey = errors.New("not the private view key of the wallet")
 	// ErrIndex means that an index is 2³¹ or above: only a private key can derive it.
 	ErrIndex = errors.New("address index above 2147483647")
 	// ErrAddress means that a text is not an address of its network.

@@ -8,22 +8,26 @@ import (
 // Kind is the kind of wallet that a key belongs to.
 type Kind string
 
-// The kinds of wallets. One ETH wallet receives everything on every EVM network.
+// The kinds of wallets. One ETH wallet receives everything on every EVM network. A wallet of kind XMR has a primary address
+// and a private view key instead of an extended public key; see ParseMonero.
 const (
 	BTC Kind = "BTC"
 	LTC Kind = "LTC"
 	ETH Kind = "ETH"
+	XMR Kind = "XMR"
 )
 
 // Network distinguishes real money from test money.
 type Network string
 
 // The networks of a kind. All public test networks of a coin have the same address prefixes.
-// Regtest is a private test network, with the keys of Test but its own address prefixes.
+// Regtest is a private test network, with the keys of Test but its own address prefixes. Monero has no such prefixes, but
+// a second public test network, Stagenet.
 const (
-	Main    Network = "main"
-	Test    Network = "test"
-	Regtest Network = "regtest"
+	Main     Network = "main"
+	Test     Network = "test"
+	Regtest  Network = "regtest"
+	Stagenet Network = "stagenet"
 )
 
 // Script is the kind of condition under which an address can be spent, also called the type of
@@ -77,11 +81,16 @@ func prefixesOf(kind Kind, network Network) prefixes {
 	panic("keys: no address prefixes for " + string(kind) + " " + string(network))
 }
 
-func (k Kind) known() bool { return slices.Contains([]Kind{BTC, LTC, ETH}, k) }
+// isExtended reports whether keys of a kind are extended public keys.
+func (k Kind) isExtended() bool { return slices.Contains([]Kind{BTC, LTC, ETH}, k) }
 
-// check returns ErrNetwork for a network that is not one of the constants.
-func (n Network) check() error {
-	if slices.Contains([]Network{Main, Test, Regtest}, n) {
+// check returns ErrNetwork for a network that a kind does not have.
+func (n Network) check(kind Kind) error {
+	networks := []Network{Main, Test, Regtest}
+	if kind == XMR {
+		networks = []Network{Main, Test, Stagenet}
+	}
+	if slices.Contains(networks, n) {
 		return nil
 	}
 	return fmt.Errorf("%w: %q is not a network", ErrNetwork, string(n))

@@ -61,7 +61,7 @@ func TestParse_refuses_unsuitable_keys(t *testing.T) {
 		"tpub for Ethereum's main network":    {tpub44, keys.ETH, keys.Main, "", keys.ErrNetwork, ""},
 		"zpub for the test network":           {zpub84, keys.BTC, keys.Test, "", keys.ErrNetwork, "key of the main network"},
 		"Ltub for the test network":           {ltub44, keys.LTC, keys.Test, keys.P2PKH, keys.ErrNetwork, ""},
-		"unknown kind":                        {xpub44, "DOGE", keys.Main, keys.P2PKH, keys.ErrKind, "BTC, LTC or ETH"},
+		"unknown kind":                        {xpub44, "DOGE", keys.Main, keys.P2PKH, keys.ErrKind, "BTC, LTC, ETH or XMR"},
 		"root key":                            {root84, keys.BTC, keys.Main, "", keys.ErrDepth, "depth is 0"},
 		"Zpub":                                {respell(t, zpub84, 0x02aa7ed3), keys.BTC, keys.Main, keys.P2WPKH, keys.ErrMultisig, "multisig"},
 		"Ypub":                                {respell(t, zpub84, 0x0295b43f), keys.BTC, keys.Main, keys.P2WPKH, keys.ErrMultisig, "multisig"},

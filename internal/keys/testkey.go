@@ -9,7 +9,8 @@ import (
 )
 
 // NewTestKey returns the extended private key (tprv) and the extended public key of a new test wallet,
-// made from 32 random bytes: of the account m/84'/1'/0' for Bitcoin and Litecoin, m/44'/1'/0' for Ethereum.
+// made from 32 random bytes: of the account m/84'/1'/0' for Bitcoin and Litecoin, m/44'/1'/0' for Ethereum. For Monero it
+// is the private spend key of a wallet on stagenet.
 // The private key can spend money that was sent to the wallet by mistake, so the caller must seal it at
 // once; importing it into a wallet recovers the money. See BIP 32, "Master key generation", and SLIP-44
 // for coin 1.
@@ -21,6 +22,9 @@ func NewTestKey(random io.Reader, kind Kind) (private string, public Key, err er
 }
 
 func newTestKey(random io.Reader, kind Kind) (private string, public Key, err error) {
+	if kind == XMR {
+		return newMoneroTestKey(random)
+	}
 	purpose, script := uint32(84), P2WPKH
 	if kind == ETH {
 		purpose, script = 44, ""

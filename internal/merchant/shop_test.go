@@ -46,7 +46,7 @@ func TestCreateShop_makes_the_ID_of_the_name(t *testing.T) {
 			continue
 		}
 		n := storage.shops[0]
-		if n.OwnerID != "acc_1" || len(n.Wallets) != 4 {
+		if n.OwnerID != "acc_1" || len(n.Wallets) != 5 {
 			t.Errorf("%q: got owner %q and %d test wallets", tt.name, n.OwnerID, len(n.Wallets))
 		}
 		for _, w := range n.Wallets {

@@ -5,28 +5,30 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"chequer/internal/chain"
 	"chequer/internal/keys"
 )
 
-// Wallet is a public key of a merchant from which destinations are derived, or a connection to a Lightning wallet or
-// node, which makes destinations.
+// Wallet is a public key of a merchant from which destinations are derived, the view key of a Monero wallet, or a connection
+// to a Lightning wallet or node, which makes destinations.
 type Wallet struct {
 	ID         string
 	MerchantID string
 	Mode       Mode
-	Asset      string // BTC, LTC, ETH for all EVM networks, or chain.CodeLightning for a connection
-	// Key is the canonical public key, in the format of keys.Load. For a connection it is the name of the provider
+	Asset      string // BTC, LTC, ETH for all EVM networks, XMR, or chain.CodeLightning for a connection
+	// Key is the canonical public key, in the format of keys.Key.String. For a connection it is the name of the provider
 	// for people, without secrets.
 	Key string
 	// Counter is the name of the counter of address indexes: the fingerprint of the key, see keys.Key.Fingerprint. A
 	// connection has no indexes; its Counter is its ID.
 	Counter string
 	// Secret is the private key of a test wallet, so that money sent to a test address by mistake
-	// is not lost, or the text of a live connection. It is sealed in storage. It is empty for other live wallets: the
-	// server has no private keys that can spend real money.
+	// is not lost, or the text of a live connection, or the private view key of a live Monero wallet. It is sealed in
+	// storage. It is empty for other live wallets: the server has no private keys that can spend real money. The secret of
+	// a Monero wallet for test invoices is its private spend key, ":" and its private view key.
 	Secret     string
 	CreatedAt  time.Time
 	ArchivedAt time.Time // time of its replacement or removal; zero while active
@@ -34,6 +36,15 @@ type Wallet struct {
 
 // IsConnection reports whether the wallet is a connection to a Lightning wallet or node, which has no public key.
 func (w Wallet) IsConnection() bool { return w.Asset == chain.CodeLightning }
+
+// Derivation returns the text from which destinations are derived, in the format of keys.Load. It shows all payments of the
+// wallet, so it must not be logged or stored elsewhere. A connection has none.
+func (w Wallet) Derivation() string {
+	if w.Asset != string(keys.XMR) {
+		return w.Key
+	}
+	return w.Key + ":" + w.Secret[strings.LastIndex(w.Secret, ":")+1:]
+}
 
 // EventWalletChanged is the type of the event for a wallet that was added, replaced or removed. It
 // is in the feed, but has no invoice.
@@ -212,7 +223,7 @@ func (w Wallet) HasAddresses(key keys.Key) (bool, error) {
 	if w.Key == "" {
 		return false, nil
 	}
-	stored, err := keys.Load(w.Key)
+	stored, err := keys.Load(w.Derivation())
 	if err != nil {
 		return false, fmt.Errorf("wallet %s: %w", w.ID, err)
 	}
@@ -239,7 +250,7 @@ func (s *Wallets) Remove(ctx context.Context, merchantID string, kind keys.Kind,
 func newWallet(merchantID string, mode Mode, key keys.Key, at time.Time, token func(int) string) Wallet {
 	return Wallet{
 		ID: "wlt_" + token(16), MerchantID: merchantID, Mode: mode, Asset: string(key.Kind()),
-		Key: key.String(), Counter: key.Fingerprint(), CreatedAt: at,
+		Key: key.String(), Counter: key.Fingerprint(), Secret: key.ViewKey(), CreatedAt: at,
 	}
 }
 
@@ -257,7 +268,7 @@ func (s *Wallets) event(c WalletChange) WalletChange {
 }
 
 // testKinds are the kinds of wallets for test invoices.
-var testKinds = []keys.Kind{keys.BTC, keys.LTC, keys.ETH, chain.CodeLightning}
+var testKinds = []keys.Kind{keys.BTC, keys.LTC, keys.ETH, keys.XMR, chain.CodeLightning}
 
 // testProvider is the name of the provider of the connections for test invoices: the built-in test network.
 const testProvider = "simnet"
@@ -306,6 +317,9 @@ func newTestWallet(merchantID string, kind keys.Kind, at time.Time, token func(i
 		return Wallet{}, fmt.Errorf("test wallet: %w", err)
 	}
 	w := newWallet(merchantID, Test, key, at, token)
+	if w.Secret != "" { // the view key
+		secret += ":" + w.Secret
+	}
 	w.Secret = secret
 	return w, nil
 }

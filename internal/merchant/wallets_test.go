@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -174,23 +175,27 @@ func (s *existingWallets) CreateWallet(_ context.Context, w merchant.Wallet) err
 	return nil
 }
 
-func TestEnsureTestWallets_adds_a_connection_to_shops_of_older_releases(t *testing.T) {
+func TestEnsureTestWallets_adds_new_kinds_to_shops_of_older_releases(t *testing.T) {
 	t.Parallel()
 	s := &existingWallets{list: []merchant.Wallet{{Asset: "BTC"}, {Asset: "LTC"}, {Asset: "ETH"}}}
 	service := merchant.NewService(s, now, tokens())
 	if err := service.EnsureTestWallets(t.Context(), "shop"); err != nil {
 		t.Fatal(err)
 	}
-	if len(s.created) != 1 {
-		t.Fatalf("got %d new wallets, want 1", len(s.created))
+	if len(s.created) != 2 {
+		t.Fatalf("got %d new wallets, want 2", len(s.created))
 	}
-	id := s.created[0].ID
+	view := s.created[0]
+	if key, err := keys.Load(view.Derivation()); err != nil || view.Asset != "XMR" || key.Network() != keys.Stagenet || key.Fingerprint() != view.Counter || strings.Contains(view.Key, key.ViewKey()) {
+		t.Errorf("got the wallet %+v for Monero, error %v", view, err)
+	}
+	id := s.created[1].ID
 	want := merchant.Wallet{ID: id, MerchantID: "shop", Mode: merchant.Test, Asset: "BTC-LN", Key: "simnet", Counter: id, CreatedAt: noon}
-	if diff := cmp.Diff(s.created[0], want); diff != "" {
+	if diff := cmp.Diff(s.created[1], want); diff != "" {
 		t.Errorf("the connection differs (-got +want):\n%s", diff)
 	}
-	s.list = append(s.list, s.created[0])
-	if err := service.EnsureTestWallets(t.Context(), "shop"); err != nil || len(s.created) != 1 {
+	s.list = append(s.list, s.created...)
+	if err := service.EnsureTestWallets(t.Context(), "shop"); err != nil || len(s.created) != 2 {
 		t.Errorf("at the next start: %d new wallets, %v", len(s.created), err)
 	}
 }

@@ -62,9 +62,13 @@ func keccak256(parts ...[]byte) [32]byte {
 // hashToScalar returns the Keccak-256 of the concatenation of parts, as a little-endian number modulo the order of the group. See
 // Zero to Monero 2.0, section 2.3.2 (hash function Hn), and hash_to_scalar in src/crypto/crypto.cpp of Monero.
 func hashToScalar(parts ...[]byte) *edwards25519.Scalar {
-	hash := keccak256(parts...)
+	return reduce(keccak256(parts...))
+}
+
+// reduce returns a little-endian number modulo the order of the group. See sc_reduce32 in src/crypto/crypto-ops.c of Monero.
+func reduce(number [32]byte) *edwards25519.Scalar {
 	var wide [64]byte // SetUniformBytes reduces 64 bytes
-	copy(wide[:], hash[:])
+	copy(wide[:], number[:])
 	s, err := new(edwards25519.Scalar).SetUniformBytes(wide[:])
 	if err != nil {
 		panic(err) // the length is right

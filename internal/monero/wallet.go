@@ -69,3 +69,16 @@ func (w *Wallet) spendPoint(index uint32) *edwards25519.Point {
 	p := new(edwards25519.Point).ScalarBaseMult(m)
 	return p.Add(p, w.spend)
 }
+
+// NewTestWallet returns the private spend key, the primary address and the private view key of a wallet on stagenet. The keys
+// are made from random bytes in the way of Monero's wallets, so that a wallet is restored from the spend key. See
+// account_base::generate in src/cryptonote_basic/account.cpp of Monero.
+func NewTestWallet(random [32]byte) (spendKey [32]byte, primary Address, viewKey ViewKey) {
+	spend := reduce(random)
+	spendKey = [32]byte(spend.Bytes())
+	view := hashToScalar(spendKey[:])
+	primary = Address{Network: Stagenet, Kind: Primary}
+	primary.SpendKey = PublicKey(new(edwards25519.Point).ScalarBaseMult(spend).Bytes())
+	primary.ViewKey = PublicKey(new(edwards25519.Point).ScalarBaseMult(view).Bytes())
+	return spendKey, primary, ViewKey{view}
+}

@@ -18,7 +18,7 @@ import (
 
 // evmNetworks returns the EVM networks of the settings.
 func evmNetworks(c config.Config) ([]networks.Network, error) {
-	all, err := networks.New(c, time.Now, slog.New(slog.DiscardHandler))
+	all, err := networks.New(c, nil, time.Now, slog.New(slog.DiscardHandler))
 	return slices.DeleteFunc(all, func(n networks.Network) bool { return n.Wallet() != string(keys.ETH) }), err
 }
 

@@ -33,7 +33,7 @@ type MethodOff struct {
 // requests.
 func MethodsOf(c config.Config, kind keys.Kind) (Methods, error) {
 	log := slog.New(slog.DiscardHandler)
-	all, err := New(c, time.Now, log)
+	all, err := New(c, nil, time.Now, log)
 	if err != nil {
 		return Methods{}, err
 	}

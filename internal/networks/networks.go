@@ -12,6 +12,7 @@ import (
 	"chequer/internal/chain/bitcoin"
 	"chequer/internal/chain/ethereum"
 	"chequer/internal/chain/lightning"
+	"chequer/internal/chain/monero"
 	"chequer/internal/config"
 	"chequer/internal/keys"
 )
@@ -30,8 +31,9 @@ type Network struct {
 	Setting string
 }
 
-// New returns the networks of the settings. It opens no files and makes no requests.
-func New(c config.Config, now func() time.Time, log *slog.Logger) ([]Network, error) {
+// New returns the networks of the settings. It opens no files and makes no requests. stored has the wallets whose view keys a
+// scan needs; it may be nil if the networks are not scanned.
+func New(c config.Config, stored Wallets, now func() time.Time, log *slog.Logger) ([]Network, error) {
 	btc, err := bitcoinNetwork(c, c.Bitcoin, "CHEQUER_BITCOIN_NODE", bitcoin.Bitcoins, now, log)
 	if err != nil {
 		return nil, err
@@ -44,7 +46,11 @@ func New(c config.Config, now func() time.Time, log *slog.Logger) ([]Network, er
 	if err != nil {
 		return nil, err
 	}
-	return append([]Network{btc, ltc}, evm...), nil
+	xmr, err := moneroNetwork(c.Monero, stored, now)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat([]Network{btc, ltc}, evm, []Network{xmr}), nil
 }
 
 // Chains returns the networks without their sources, as the domain uses them.
@@ -72,6 +78,8 @@ func (n Network) IsTest() bool {
 		return n.Params().Keys != keys.Main
 	case interface{ Params() ethereum.Params }:
 		return n.Params().Testnet
+	case interface{ Params() monero.Params }:
+		return n.Params().Name != monero.Mainnet.Name
 	case chain.Requester:
 		return n.RequestNetwork() != "bc"
 	}
@@ -114,6 +122,8 @@ func KeyNetwork(c config.Config, kind keys.Kind) keys.Network {
 		return paramsOf(c.Bitcoin, bitcoin.Bitcoins).Keys
 	case keys.LTC:
 		return paramsOf(c.Litecoin, bitcoin.Litecoins).Keys
+	case keys.XMR:
+		return moneroParams(c.Monero).Keys
 	}
 	return keys.Main
 }

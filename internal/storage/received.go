@@ -356,7 +356,7 @@ func (s *Storage) newKeyFinder(ctx context.Context, q querier, merchantID string
 			f.connections[string(chain.LightningID(w.ID))] = w.Counter
 			continue
 		}
-		key, err := s.keys.Load(w.Key)
+		key, err := s.keys.Load(w.Derivation())
 		if err != nil {
 			s.log.ErrorContext(ctx, "received payments of a wallet not counted", "wallet", r.id, "error", err)
 			continue

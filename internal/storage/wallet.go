@@ -10,6 +10,7 @@ import (
 
 	"chequer/internal/audit"
 	"chequer/internal/invoice"
+	"chequer/internal/keys"
 	"chequer/internal/merchant"
 	"chequer/internal/seal"
 	"chequer/internal/storage/engine"
@@ -151,7 +152,7 @@ func (s *Storage) changeWallet(ctx context.Context, q querier, merchantID string
 	if err := s.insertWallet(ctx, q, c.Wallet); err != nil {
 		return c, err
 	}
-	return c, s.raiseNextIndex(ctx, q, c.Wallet.Counter, c.Start)
+	return c, s.raiseNextIndex(ctx, q, c.Wallet.Counter, max(c.Start, keys.Kind(c.Wallet.Asset).FirstIndex()))
 }
 
 // checkOtherShops returns merchant.ErrOtherShop if another merchant has, or had, a wallet with the public key
@@ -256,6 +257,14 @@ const selectConnections = `
 		SELECT 1 FROM destinations d WHERE substr(d.network, 1, 10) = 'lightning-' AND d.network = 'lightning-' || w.id
 			AND d.watch_until > COALESCE((SELECT n.scanned_at FROM networks n WHERE n.network = 'lightning-' || w.id), 0) - $1))
 	ORDER BY w.created_at, w.id`
+
+// WalletsOf returns the live wallets of all merchants for an asset, including former wallets, oldest first. If a row was
+// tampered with, the error names the wallet.
+func (s *Storage) WalletsOf(ctx context.Context, asset string) ([]merchant.Wallet, error) {
+	return s.wallets(ctx, `
+		SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
+		FROM wallets WHERE mode = 'live' AND asset = $1 ORDER BY created_at, id`, asset)
+}
 
 // HasWallet reports whether any merchant has or had a live wallet for an asset. Former wallets count,
 // because their invoices may still be paid.

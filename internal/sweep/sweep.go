@@ -142,7 +142,7 @@ func ethWallets(wallets []merchant.Wallet) (list []merchant.Wallet) {
 
 // watchedEVM returns a network that is watched through endpoints, and the name of its setting.
 func watchedEVM(c config.Config, network chain.ID, now func() time.Time) (networks.EVM, string, error) {
-	all, err := networks.New(c, now, slog.New(slog.DiscardHandler))
+	all, err := networks.New(c, nil, now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return networks.EVM{}, "", err
 	}

@@ -2,16 +2,14 @@
 package monero
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/utxo"
-	"chequer/internal/monero"
+	"chequer/internal/keys"
 	"chequer/internal/money"
 )
 
@@ -24,13 +22,13 @@ type Params struct {
 	Asset chain.Asset
 	// Name is the name in settings.
 	Name string
-	// Addresses is the network of the addresses.
-	Addresses monero.Network
+	// Keys is the network of the keys and addresses.
+	Keys keys.Network
 }
 
 // Mainnet is Monero.
 var Mainnet = Params{
-	Name: "mainnet", Addresses: monero.Mainnet,
+	Name: "mainnet", Keys: keys.Main,
 	Asset: chain.Asset{
 		Code:        "XMR",
 		Symbol:      "XMR",
@@ -61,27 +59,33 @@ var Mainnet = Params{
 // of the main network.
 var Networks = []Params{
 	Mainnet,
-	Mainnet.testNetwork("stagenet", monero.Stagenet),
-	Mainnet.testNetwork("testnet", monero.Testnet),
-	Mainnet.testNetwork("regtest", monero.Mainnet),
+	Mainnet.testNetwork("stagenet", keys.Stagenet),
+	Mainnet.testNetwork("testnet", keys.Test),
+	Mainnet.testNetwork("regtest", keys.Main),
 }
 
 // testNetwork returns a test network.
-func (p Params) testNetwork(name string, addresses monero.Network) Params {
-	p.Name, p.Addresses = name, addresses
+func (p Params) testNetwork(name string, network keys.Network) Params {
+	p.Name, p.Keys = name, network
 	p.Asset.Network += chain.ID("-" + name)
 	p.Asset.NetworkName += " " + name
 	p.Asset.Name += " " + name
 	return p
 }
 
-// Network is one network of Monero. It implements chain.Network and chain.Timed.
-type Network struct{ params Params }
+// Network is one network of Monero. It implements chain.Timed and chain.AddressReader.
+type Network struct {
+	params Params
+	keys   keys.Cache
+}
 
-var _ chain.Timed = (*Network)(nil)
+var _ interface {
+	chain.Timed
+	chain.AddressReader
+} = (*Network)(nil)
 
 // New returns the network with the given parameters, such as Mainnet.
-func New(params Params) *Network { return &Network{params} }
+func New(params Params) *Network { return &Network{params: params} }
 
 // Params returns the parameters of the network.
 func (n *Network) Params() Params { return n.params }
@@ -102,46 +106,30 @@ func (n *Network) Assets() []chain.Asset {
 // ErrIndex means that an index is that of the primary address, which no invoice gets.
 var ErrIndex = errors.New("index 0 is the primary address of the wallet; the first subaddress has index 1")
 
-// NewDestination returns the subaddress at an index of account 0, and its public spend key in hex as the script. The index is from 1 on. See
-// ParseKey for the form of the key.
+// NewDestination returns the subaddress at an index of account 0, and its public spend key in hex as the script. The index is from 1 on. The
+// error for a key of another network is keys.ErrNetwork. See keys.Load for the form of the key.
 func (n *Network) NewDestination(request chain.Request) (chain.Destination, error) {
 	if request.Index == 0 {
 		return chain.Destination{}, fmt.Errorf("make a destination on %s: %w", n.ID(), ErrIndex)
 	}
-	w, err := ParseKey(request.Key)
+	key, err := n.keys.LoadOn(request.Key, n.params.Keys)
 	if err != nil {
 		return chain.Destination{}, fmt.Errorf("load the key of a Monero wallet: %w", err)
 	}
-	if w.Address().Network != n.params.Addresses {
-		return chain.Destination{}, fmt.Errorf("make a destination on %s with a key of another network", n.ID())
+	if key.Kind() != keys.XMR {
+		return chain.Destination{}, fmt.Errorf("make a destination on %s with a key of %s: %w", n.ID(), key.Kind(), keys.ErrNetwork)
 	}
-	sub := w.Subaddress(request.Index)
-	return chain.Destination{Address: sub.String(), Script: Script(sub.SpendKey)}, nil
+	address, script, err := key.Address(request.Index)
+	if err != nil {
+		return chain.Destination{}, fmt.Errorf("make destination %d on %s: %w", request.Index, n.ID(), err)
+	}
+	return chain.Destination{Address: address, Script: script}, nil
 }
 
-// Script returns the form of a public spend key by which transfers to its subaddress are matched.
-func Script(spendKey monero.PublicKey) string { return hex.EncodeToString(spendKey[:]) }
-
-// keyPrefix begins the stored form of a key.
-const keyPrefix = "xmr:"
-
-// ParseKey parses the stored form of the key of a wallet: "xmr:", the primary address, ":" and the private view key in hex. The text shows all
-// payments of the wallet, so it must not be logged; no error contains it.
-func ParseKey(text string) (*monero.Wallet, error) {
-	rest, isKey := strings.CutPrefix(text, keyPrefix)
-	address, key, isPair := strings.Cut(rest, ":")
-	if !isKey || !isPair {
-		return nil, errors.New("it is not in the stored form")
-	}
-	primary, err := monero.ParseAddress(address)
-	if err != nil {
-		return nil, err
-	}
-	view, err := monero.ParseViewKey(key)
-	if err != nil {
-		return nil, err
-	}
-	return monero.NewWallet(primary, view)
+// ReadAddress implements chain.AddressReader. An address of any kind can receive a refund.
+func (n *Network) ReadAddress(_, text string) (chain.Destination, error) {
+	address, script, err := keys.ParseAddress(text, keys.XMR, n.params.Keys)
+	return chain.Destination{Address: address, Script: script}, err
 }
 
 // Scanner is a network that is watched through a source. It implements chain.Scanner, chain.Waker and chain.Reporter.

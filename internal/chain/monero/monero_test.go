@@ -39,7 +39,7 @@ func TestNewDestination_derives_subaddresses(t *testing.T) {
 			t.Fatal(err)
 		}
 		parsed, err := monero.ParseAddress(d.Address)
-		if err != nil || parsed.Kind != monero.Subaddress || network.Script(parsed.SpendKey) != d.Script {
+		if err != nil || parsed.Kind != monero.Subaddress || parsed.SpendKey.String() != d.Script {
 			t.Errorf("destination %d is %+v, error %v, want a subaddress with its spend key", index, d, err)
 		}
 		if again, err := n.NewDestination(chain.Request{Key: storedKey, Index: index}); err != nil || again != d {

@@ -14,6 +14,10 @@ func (n *Network) ReadAddress(asset, text string) (chain.Destination, error) {
 	if a.Requested() {
 		return chain.ReadTestBitcoin(text)
 	}
-	address, script, err := keys.ParseAddress(text, keys.Kind(a.Wallet), keys.Test)
+	network := keys.Test
+	if keys.Kind(a.Wallet) == keys.XMR {
+		network = keys.Stagenet
+	}
+	address, script, err := keys.ParseAddress(text, keys.Kind(a.Wallet), network)
 	return chain.Destination{Address: address, Script: script}, err
 }

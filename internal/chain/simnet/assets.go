@@ -29,6 +29,7 @@ var assets = []chain.Asset{
 	coin("BTC", "Bitcoin", "Bitcoin test network", money.BTC, "bitcoin", "0.00000546"),
 	chain.LightningAsset(ID),
 	coin("LTC", "Litecoin", "Litecoin test network", money.LTC, "litecoin", "0.0000546"),
+	coin("XMR", "Monero", "Monero stagenet", money.XMR, "monero", "0.0001"),
 	ether("ETH", "Ether", "Sepolia", sepolia),
 	token("USDC", "USDC", "USD Coin", "Sepolia", sepolia, "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"),
 	token("EURC", "EURC", "Euro Coin", "Sepolia", sepolia, "0x08210F9170F89Ab7658F0B5E3fF39b0E03C594D4"),

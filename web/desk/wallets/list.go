@@ -137,7 +137,7 @@ func (v *page) addURL(kind keys.Kind) string { return v.Below(place + "/add?asse
 // card describes an active wallet.
 func (v *page) card(w merchant.Wallet, sums report.Received) (desk.Wallet, error) {
 	ctx, kind := v.Request().Context(), keys.Kind(w.Asset)
-	key, err := keys.Load(w.Key)
+	key, err := keys.Load(w.Derivation())
 	if err != nil {
 		return desk.Wallet{}, err
 	}
@@ -178,7 +178,7 @@ func (v *page) card(w merchant.Wallet, sums report.Received) (desk.Wallet, error
 func (v *page) former(w merchant.Wallet, sums report.Received) (desk.FormerWallet, error) {
 	name := w.Key // of the provider
 	if !w.IsConnection() {
-		key, err := keys.Load(w.Key)
+		key, err := keys.Load(w.Derivation())
 		if err != nil {
 			return desk.FormerWallet{}, err
 		}

@@ -62,7 +62,7 @@ type Client struct {
 func New(c Config) (*Client, error) {
 	if !c.Address.IsOwn() {
 		if !c.Trusted {
-			return nil, fmt.Errorf("%s: the daemon at %s is not on this machine or in a private network, and is not declared as trusted", c.Setting, c.Address.Host())
+			return nil, fmt.Errorf("%s: the daemon at %s is not on this machine or in a private network: if you trust it, write trusted: before its address", c.Setting, c.Address.Host())
 		}
 		if u, err := url.Parse(c.Address.URL); err != nil || u.Scheme != "https" {
 			return nil, fmt.Errorf("%s: the daemon at %s is not on this machine or in a private network: use https", c.Setting, c.Address.Host())

@@ -305,8 +305,8 @@ func TestNew_refuses_daemons_of_others(t *testing.T) {
 		"http://localhost:18081":          {},
 		"http://192.168.1.7:18081":        {},
 		"http://monerod:18081":            {},
-		"https://node.example.org:18089":  {false, "is not declared as trusted"},
-		"http://8.8.8.8:18089":            {false, "is not declared as trusted"},
+		"https://node.example.org:18089":  {false, "write trusted: before its address"},
+		"http://8.8.8.8:18089":            {false, "write trusted: before its address"},
 		"http://node.example.org:18089":   {true, "use https"},
 		"https://node2.example.org:18089": {trusted: true},
 	} {

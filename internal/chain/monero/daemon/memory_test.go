@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
@@ -88,7 +89,7 @@ func (m *memory) restart() {
 		m.t.Fatal(err)
 	}
 	m.t.Cleanup(client.Close)
-	source := daemon.NewSource(client, func() []*monero.Wallet { return m.wallets }, time.Now)
+	source := daemon.NewSource(client, func(context.Context) ([]*monero.Wallet, error) { return m.wallets, nil }, time.Now)
 	m.scanner = network.Watch(network.New(network.Networks[3]), source, time.Now)
 }
 

@@ -55,7 +55,6 @@ func (p *pool) seen(tx string) time.Time {
 
 // Waiting implements utxo.Source. With restricted RPC the coverage is chain.Partial, because the daemon hides transactions.
 func (s *Source) Waiting(ctx context.Context, watched chain.Watched) (utxo.Waiting, error) {
-	s.checkWallets()
 	if err := s.list(ctx, watched); err != nil {
 		return utxo.Waiting{}, s.note(ctx, err)
 	}

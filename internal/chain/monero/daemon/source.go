@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"chequer/internal/chain"
-	network "chequer/internal/chain/monero"
 	"chequer/internal/chain/utxo"
 	"chequer/internal/monero"
 )
@@ -23,9 +22,9 @@ import (
 // subaddress of the wallet, whichever that is. So a destination that is added later needs no second reading.
 type Source struct {
 	client  *Client
-	wallets func() []*monero.Wallet
+	read    func(context.Context) ([]*monero.Wallet, error)
 	now     func() time.Time
-	scanned []monero.Address      // of the wallets for which blocks and pool were scanned
+	wallets []*monero.Wallet      // those of the current scan, for which blocks and pool were scanned
 	heights map[string]int64      // of headers that were returned, by hash
 	blocks  map[string]utxo.Block // by hash
 	pool    pool
@@ -36,11 +35,11 @@ type Source struct {
 
 var _ utxo.Source = (*Source)(nil)
 
-// NewSource returns a new Source. It makes no request. wallets returns the wallets whose payments are shown; it is called at each scan, and its
-// result is not changed.
-func NewSource(client *Client, wallets func() []*monero.Wallet, now func() time.Time) *Source {
+// NewSource returns a new Source. It makes no request. wallets returns the wallets whose payments are shown; it is called at the start of each
+// scan, which fails with its error.
+func NewSource(client *Client, wallets func(context.Context) ([]*monero.Wallet, error), now func() time.Time) *Source {
 	return &Source{
-		client: client, wallets: wallets, now: now, heights: map[string]int64{}, blocks: map[string]utxo.Block{}, pool: newPool(),
+		client: client, read: wallets, now: now, heights: map[string]int64{}, blocks: map[string]utxo.Block{}, pool: newPool(),
 		health: chain.Health{Source: "node at " + client.config.Address.Host(), Mempool: true},
 	}
 }
@@ -101,6 +100,9 @@ func (s *Source) note(ctx context.Context, err error) error {
 
 // Best implements utxo.Source. The error is that of Client.Tip if the daemon cannot be trusted.
 func (s *Source) Best(ctx context.Context) (utxo.Header, error) {
+	if err := s.readWallets(ctx); err != nil {
+		return utxo.Header{}, err
+	}
 	info, tip, err := s.client.Tip(ctx)
 	if errors.Is(err, ErrNoBlock) { // the block was replaced between two calls
 		return utxo.Header{}, chain.ErrChanged
@@ -138,7 +140,6 @@ func (s *Source) header(h Header) utxo.Header {
 
 // Block implements utxo.Source.
 func (s *Source) Block(ctx context.Context, hash string) (utxo.Block, error) {
-	s.checkWallets()
 	if b, known := s.blocks[hash]; known {
 		return b, nil
 	}
@@ -193,20 +194,22 @@ func (s *Source) readBlock(ctx context.Context, height int64, hash string) (utxo
 	return read, nil
 }
 
-// checkWallets forgets all scans if the wallets are others than those for which they were made.
-func (s *Source) checkWallets() {
-	var current []monero.Address
-	for _, w := range s.wallets() {
-		current = append(current, w.Address())
+// readWallets reads the wallets. It forgets all scans if they are others than before.
+func (s *Source) readWallets(ctx context.Context) error {
+	current, err := s.read(ctx)
+	if err != nil {
+		return s.note(ctx, fmt.Errorf("read the view keys: %w", err))
 	}
-	if slices.Equal(current, s.scanned) {
-		return
+	isSame := slices.EqualFunc(current, s.wallets, func(a, b *monero.Wallet) bool { return a.Address() == b.Address() })
+	s.wallets = current
+	if isSame {
+		return nil
 	}
-	s.scanned = current
 	clear(s.blocks)
 	for _, e := range s.pool.entries {
 		e.tx = nil
 	}
+	return nil
 }
 
 // scan returns a transaction with the outputs that pay the wallets. All others have no script and no amount.
@@ -220,13 +223,13 @@ func (s *Source) scan(raw Tx) (utxo.Tx, error) {
 		tx.Spends = append(tx.Spends, image.String())
 	}
 	anyKey := func(monero.PublicKey) (uint32, bool) { return 0, true }
-	for _, w := range s.wallets() {
+	for _, w := range s.wallets {
 		for _, p := range w.Payments(t, anyKey) {
 			if p.Amount == 0 || p.Amount > math.MaxInt64 {
 				continue
 			}
 			tx.Outputs[p.Output] = utxo.Output{
-				Script: network.Script(p.SpendKey), Units: int64(p.Amount),
+				Script: p.SpendKey.String(), Units: int64(p.Amount),
 				Unsure: t.Locked() && !t.Coinbase, // a coinbase transaction is always locked, which its maturity covers
 			}
 			tx.Spends = append(tx.Spends, chain.OneTimeOutpoint(hex.EncodeToString(p.Key[:])))
