@@ -26,7 +26,7 @@ type rateKey struct {
 }
 
 // fixedCodes are the codes that every table of fixed rates may contain.
-var fixedCodes = []string{"BTC", "LTC", "ETH", "USDC", "EURC", "EUR"}
+var fixedCodes = []string{"BTC", "LTC", "ETH", "XMR", "USDC", "EURC", "EUR"}
 
 // ParseFixed parses a table such as "BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08". Each entry is
 // the price of one unit of the first currency in the second. source is the name of the table's origin.
