@@ -182,7 +182,7 @@ func (e *examination) examineLive(ctx context.Context, shops []*shopExamination,
 			return err
 		}
 	}
-	if err := e.examineRates(ctx); err != nil {
+	if err := e.examineRates(ctx, wallets); err != nil {
 		return err
 	}
 	e.examineNetworks(ctx, all, wallets, running, isRunning)

@@ -15,7 +15,7 @@ import (
 )
 
 // examineRates queries every source of rates once and reports the results.
-func (e *examination) examineRates(ctx context.Context) error {
+func (e *examination) examineRates(ctx context.Context, wallets []merchant.Wallet) error {
 	if strings.HasPrefix(e.Settings.Rates, "fixed:") {
 		e.warn("rates", "fixed by CHEQUER_RATES: they do not follow the market")
 		return nil
@@ -25,18 +25,35 @@ func (e *examination) examineRates(ctx context.Context) error {
 		return err
 	}
 	_ = table.Step(ctx) // the report has the error of each source
-	report := table.Report()
+	e.reportRates(table.Report(), wallets)
+	return nil
+}
+
+// reportRates adds the findings about the sources and the pairs. It omits each source that quotes only one coin of which the shops
+// have no wallet, and the prices of that coin.
+func (e *examination) reportRates(report rates.Report, wallets []merchant.Wallet) {
+	var unused []string // coins
 	for _, s := range report.Sources {
-		if s.Fault != "" {
-			e.warn("rates of "+s.Name, "%s", s.Fault)
+		if s.Coin != "" && !slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == s.Coin }) {
+			unused = append(unused, s.Coin)
 			continue
 		}
+		subject := "rates of " + s.Name
+		if s.Coin != "" {
+			subject += ", only for " + s.Coin
+		}
+		if s.Fault != "" {
+			e.warn(subject, "%s", s.Fault)
+		}
 		for _, q := range s.Quotations {
-			e.ok("rates of "+s.Name, "%s bid %s, last %s, %s old%s", q.Pair, q.Bid, q.Last, q.Age.Round(time.Second), dropped(q.Dropped))
+			e.ok(subject, "%s bid %s, last %s, %s old%s", q.Pair, q.Bid, q.Last, q.Age.Round(time.Second), dropped(q.Dropped))
 		}
 	}
 	priced := false
 	for _, p := range report.Pairs {
+		if coin, _, _ := strings.Cut(p.Pair, "-"); slices.Contains(unused, coin) {
+			continue
+		}
 		if p.Fault != "" {
 			e.warn("rate "+p.Pair, "%s", p.Fault)
 			continue
@@ -48,7 +65,6 @@ func (e *examination) examineRates(ctx context.Context) error {
 	if !priced {
 		e.fail("rates", "no source gives a price; CHEQUER_RATES=fixed:BTC-EUR=86420.00,LTC-EUR=78.35,ETH-EUR=2650.10,EUR-USD=1.08 sets them by hand")
 	}
-	return nil
 }
 
 // examineFiats reports whether invoices can be created in the enabled currencies.

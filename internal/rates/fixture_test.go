@@ -28,18 +28,22 @@ var (
 	gbp  = money.Currency{Code: "GBP", Decimals: 2}
 )
 
-// exchange is a source under test, with its constructor and its answers.
+// exchange is a source under test, with its constructor, its answers, and a pair with its bid and its last trade as
+// they are in the answers. The answers have the formats that the exchanges document.
 type exchange struct {
 	name string
 	file string // request → answer
 	make func(*http.Client, string) rates.Source
+
+	pair, bid, last string
 }
 
 var exchanges = []exchange{
-	{"kraken", "testdata/kraken.json", func(c *http.Client, base string) rates.Source { return rates.NewKraken(c, base) }},
-	{"coinbase", "testdata/coinbase.json", func(c *http.Client, base string) rates.Source { return rates.NewCoinbase(c, base) }},
-	{"bitstamp", "testdata/bitstamp.json", func(c *http.Client, base string) rates.Source { return rates.NewBitstamp(c, base) }},
-	{"binance", "testdata/binance.json", func(c *http.Client, base string) rates.Source { return rates.NewBinance(c, base) }},
+	{"kraken", "testdata/kraken.json", func(c *http.Client, base string) rates.Source { return rates.NewKraken(c, base) }, "BTC-EUR", `"79990.10"`, `"79995.50"`},
+	{"coinbase", "testdata/coinbase.json", func(c *http.Client, base string) rates.Source { return rates.NewCoinbase(c, base) }, "BTC-EUR", `"79990.10"`, `"79995.50"`},
+	{"bitstamp", "testdata/bitstamp.json", func(c *http.Client, base string) rates.Source { return rates.NewBitstamp(c, base) }, "BTC-EUR", `"79990.10"`, `"79995.50"`},
+	{"binance", "testdata/binance.json", func(c *http.Client, base string) rates.Source { return rates.NewBinance(c, base) }, "BTC-EUR", `"79990.10"`, `"79995.50"`},
+	{"bitfinex", "testdata/bitfinex.json", func(c *http.Client, base string) rates.Source { return rates.NewBitfinex(c, base) }, "XMR-USD", `342.31`, `342.52`},
 }
 
 func read(t testing.TB, file string) string {

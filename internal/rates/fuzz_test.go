@@ -17,6 +17,7 @@ func FuzzKraken(f *testing.F)   { fuzz(f, exchanges[0]) }
 func FuzzCoinbase(f *testing.F) { fuzz(f, exchanges[1]) }
 func FuzzBitstamp(f *testing.F) { fuzz(f, exchanges[2]) }
 func FuzzBinance(f *testing.F)  { fuzz(f, exchanges[3]) }
+func FuzzBitfinex(f *testing.F) { fuzz(f, exchanges[4]) }
 
 func FuzzECB(f *testing.F) {
 	f.Add([]byte(read(f, "testdata/ecb.xml")))
@@ -56,14 +57,14 @@ func checkTickers(t *testing.T, source rates.Source) {
 		EuroFloor: decimal.New(98, -2), Log: slog.New(slog.DiscardHandler),
 	})
 	_ = table.Step(t.Context())
-	for _, code := range []string{"BTC", "USDC", "EURC"} {
+	for _, code := range []string{"BTC", "USDC", "EURC", "XMR"} {
 		for _, fiat := range []money.Currency{money.EUR, money.USD, gbp} {
 			if rate, err := table.Rate(code, money.Currency{Code: code, Decimals: 8}, fiat); err == nil && rate.IsZero() {
 				t.Errorf("%s costs nothing", code)
 			}
 		}
 	}
-	_ = table.View().Evidence(gbp, "BTC", "USDC", "EURC").String()
+	_ = table.View().Evidence(gbp, "BTC", "USDC", "EURC", "XMR").String()
 	table.Report()
 }
 

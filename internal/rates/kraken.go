@@ -15,7 +15,8 @@ const KrakenURL = "https://api.kraken.com"
 
 // krakenListings are requested in groups, because one delisted market can make a whole request
 // fail. The most important markets are in a separate request. Symbols are Kraken's long names, which
-// its answers use.
+// its answers use. XMR-EUR is not in the list, because no other source has this market, so that its price could never be
+// confirmed: the price of XMR in euro is derived from XMR-USD.
 var krakenListings = [][]listing{
 	{
 		{"EUR-USD", "ZEURZUSD"},
@@ -24,6 +25,7 @@ var krakenListings = [][]listing{
 	},
 	{{"USDC-EUR", "USDCEUR"}, {"USDC-USD", "USDCUSD"}, {"EURC-EUR", "EURCEUR"}},
 	{{"EURC-USDC", "EURCUSDC"}},
+	{{"XMR-USD", "XXMRZUSD"}},
 }
 
 // Kraken is a Source that reads the exchange's public ticker:

@@ -140,15 +140,19 @@ func (t *Table) record(f *feed, tickers []Ticker, err error) {
 	name, now := f.source.Name(), t.Now()
 	first, wasSilent, wasContradicted := f.attemptedAt.IsZero(), f.silent, f.contradicted
 	f.attemptedAt, f.err, f.silent = now, err, len(tickers) == 0
+	log := t.Log.With("source", name)
+	if coin := coinOf(f.source); coin != "" {
+		log = log.With("only", coin)
+	}
 	t.dropFuture(now)
 	switch {
 	case f.silent:
 		if first || !wasSilent {
-			t.Log.Warn("rate source does not answer", "source", name, "error", faultText(err))
+			log.Warn("rate source does not answer", "error", faultText(err))
 		}
 		return
 	case first || wasSilent:
-		t.Log.Info("rate source answers", "source", name, "pairs", len(tickers))
+		log.Info("rate source answers", "pairs", len(tickers))
 	}
 	f.receivedAt = now
 	if f.reference {
@@ -159,8 +163,8 @@ func (t *Table) record(f *feed, tickers []Ticker, err error) {
 	switch {
 	case f.contradicted == wasContradicted:
 	case f.contradicted == "":
-		t.Log.Info("rate source agrees with the others", "source", name)
+		log.Info("rate source agrees with the others")
 	default:
-		t.Log.Warn("rate source contradicts the others", "source", name, "pairs", f.contradicted)
+		log.Warn("rate source contradicts the others", "pairs", f.contradicted)
 	}
 }

@@ -21,6 +21,7 @@ type Report struct {
 // before the first answer.
 type SourceReport struct {
 	Name        string
+	Coin        string // the only coin that the source quotes; "" if it quotes several
 	AttemptedAt time.Time
 	ReceivedAt  time.Time
 	Age         time.Duration // since the last answer
@@ -69,7 +70,7 @@ func (t *Table) Report() Report {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for _, f := range t.feeds {
-		s := SourceReport{Name: f.source.Name(), AttemptedAt: f.attemptedAt, ReceivedAt: f.receivedAt, Fault: faultText(f.err), Quotations: quotations[f.source.Name()]}
+		s := SourceReport{Name: f.source.Name(), Coin: coinOf(f.source), AttemptedAt: f.attemptedAt, ReceivedAt: f.receivedAt, Fault: faultText(f.err), Quotations: quotations[f.source.Name()]}
 		if !s.ReceivedAt.IsZero() {
 			s.Age = max(0, v.at.Sub(s.ReceivedAt)) // an answer may have arrived after the view was made
 		}

@@ -22,6 +22,21 @@ type Source interface {
 	Fetch(ctx context.Context) ([]Ticker, error)
 }
 
+// CoinSource is a Source that quotes only one coin. Rates of other coins do not need it.
+type CoinSource interface {
+	Source
+	// Coin returns the code of the coin.
+	Coin() string
+}
+
+// coinOf returns the only coin that a source quotes; "" for other sources.
+func coinOf(s Source) string {
+	if s, ok := s.(CoinSource); ok {
+		return s.Coin()
+	}
+	return ""
+}
+
 // Ticker is a source's quotation for a pair.
 type Ticker struct {
 	Pair           string // "BTC-EUR": the price of a BTC in EUR

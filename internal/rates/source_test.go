@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/shopspring/decimal"
 
 	"chequer/internal/money"
@@ -33,6 +34,7 @@ func TestExchanges_parse_their_recorded_responses(t *testing.T) {
 			ticker("USDC-USD", "0.9998", "0.9999", "0.99985", time.Time{}),
 			ticker("EURC-EUR", "0.9991", "0.9995", "0.9993", time.Time{}),
 			ticker("EURC-USDC", "1.0801", "1.0806", "1.0803", time.Time{}),
+			ticker("XMR-USD", "342.4", "342.66", "342.55", time.Time{}),
 		},
 		"coinbase": {
 			ticker("BTC-EUR", "79990.1", "79991", "79995.5", traded),
@@ -62,6 +64,9 @@ func TestExchanges_parse_their_recorded_responses(t *testing.T) {
 			ticker("ETH-EUR", "2600.05", "2600.4", "2600.15", recordedAt),
 			ticker("LTC-EUR", "78.07", "78.18", "78.13", recordedAt),
 		},
+		"bitfinex": {
+			ticker("XMR-USD", "342.31", "342.74", "342.52", time.Time{}),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -81,11 +86,12 @@ func TestExchanges_parse_their_recorded_responses(t *testing.T) {
 func TestExchanges_plain_numbers_are_taken_as_digits(t *testing.T) {
 	t.Parallel()
 	for _, x := range exchanges {
-		text := strings.ReplaceAll(read(t, x.file), `"79990.10"`, "79990.1000000000000001")
+		bid := strings.Trim(x.bid, `"`)
+		text := strings.ReplaceAll(read(t, x.file), x.bid, bid+"00000000000001")
 		got, err := x.make(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
-		i := slices.IndexFunc(got, func(t rates.Ticker) bool { return t.Pair == "BTC-EUR" })
-		if err != nil || i < 0 || got[i].Bid.String() != "79990.1" {
-			t.Errorf("%s: got %v, %v; want a bid of 79990.1", x.name, got, err)
+		i := slices.IndexFunc(got, func(t rates.Ticker) bool { return t.Pair == x.pair })
+		if err != nil || i < 0 || !got[i].Bid.Equal(decimal.RequireFromString(bid)) {
+			t.Errorf("%s: got %v, %v; want a bid of %s", x.name, got, err, bid)
 		}
 	}
 }
@@ -98,7 +104,7 @@ func TestExchanges_refuse_only_the_pair_with_a_wrong_price(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, price := range []string{`"79990.10"`, `"79995.50"`} { // bid and last trade of BTC-EUR
+		for _, price := range []string{x.bid, x.last} {
 			for _, wrong := range []string{
 				`0`, `"0"`, `"0.00"`, `-1`, `"-1"`, `""`, `" "`, `null`, `"null"`, `"NaN"`, `"Infinity"`, `"80,000"`, `"80.000,00"`,
 				`"8e4"`, `8e4`, `"0x13880"`, `"+80000"`, `" 80000"`, `"80000 EUR"`, `"79990."`, `".5"`, `true`, `{}`, `[]`, `[80000]`,
@@ -109,11 +115,11 @@ func TestExchanges_refuse_only_the_pair_with_a_wrong_price(t *testing.T) {
 					t.Parallel()
 					damaged := strings.ReplaceAll(text, price, wrong)
 					got, err := x.make(rates.NewClient(), serve(t, golden(t, damaged))).Fetch(t.Context())
-					if err == nil || !strings.Contains(err.Error(), "BTC-EUR") {
-						t.Errorf("error is %v, want one about BTC-EUR", err)
+					if err == nil || !strings.Contains(err.Error(), x.pair) {
+						t.Errorf("error is %v, want one about %s", err, x.pair)
 					}
-					want := slices.DeleteFunc(slices.Clone(tickers), func(t rates.Ticker) bool { return t.Pair == "BTC-EUR" })
-					if diff := cmp.Diff(want, got); diff != "" {
+					want := slices.DeleteFunc(slices.Clone(tickers), func(t rates.Ticker) bool { return t.Pair == x.pair })
+					if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 						t.Errorf("other pairs (-want +got):\n%s", diff)
 					}
 				})
@@ -125,7 +131,7 @@ func TestExchanges_refuse_only_the_pair_with_a_wrong_price(t *testing.T) {
 func TestExchanges_refuse_a_crossed_book(t *testing.T) {
 	t.Parallel()
 	for _, x := range exchanges {
-		text := strings.ReplaceAll(read(t, x.file), `"79990.10"`, `"80001.00"`)
+		text := strings.ReplaceAll(read(t, x.file), x.bid, map[string]string{"BTC-EUR": `"80001.00"`, "XMR-USD": "342.75"}[x.pair])
 		_, err := x.make(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
 		if !errors.Is(err, rates.ErrImplausible) {
 			t.Errorf("%s: error is %v, want ErrImplausible", x.name, err)
@@ -153,14 +159,45 @@ func TestExchanges_return_other_pairs_when_one_is_missing(t *testing.T) {
 
 func TestKraken_returns_other_groups_when_one_is_refused(t *testing.T) {
 	t.Parallel()
-	text := strings.Replace(read(t, "testdata/kraken.json"), `"/0/public/Ticker?pair=EURCUSDC": {
+	for symbol, pair := range map[string]string{"EURCUSDC": "EURC-USDC", "XXMRZUSD": "XMR-USD"} {
+		got, err := rates.NewKraken(rates.NewClient(), serve(t, golden(t, refuseAtKraken(t, read(t, "testdata/kraken.json"), symbol)))).Fetch(t.Context())
+		if len(got) != 11 || err == nil || err.Error() != pair+`: not in the answer ["EQuery:Unknown asset pair"]` {
+			t.Errorf("got %d tickers, %v; want 11 and an error about %s", len(got), err, pair)
+		}
+	}
+}
+
+// refuseAtKraken returns Kraken's answers with a refusal of the request for a symbol.
+func refuseAtKraken(t testing.TB, text, symbol string) string {
+	t.Helper()
+	refused := strings.Replace(text, `"/0/public/Ticker?pair=`+symbol+`": {
   "error": [],
-  "result": {`, `"/0/public/Ticker?pair=EURCUSDC": {
+  "result": {`, `"/0/public/Ticker?pair=`+symbol+`": {
   "error": ["EQuery:Unknown asset pair"],
   "unused": {`, 1)
-	got, err := rates.NewKraken(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
-	if len(got) != 10 || err == nil || err.Error() != `EURC-USDC: not in the answer ["EQuery:Unknown asset pair"]` {
-		t.Errorf("got %d tickers, %v; want 10 and an error about EURC-USDC", len(got), err)
+	if refused == text {
+		t.Fatalf("there is no request for %s alone", symbol)
+	}
+	return refused
+}
+
+func TestBitfinex_refuses_answers_without_one_ticker_of_the_symbol(t *testing.T) {
+	t.Parallel()
+	const ticker = `["tXMRUSD",342.31,412.6,342.74,388.9,4.28,0.0126,342.52,2170.4,347.9,334.05]`
+	for answer, want := range map[string]string{
+		`[]`:                              "0 tickers in the answer, want one", // the symbol is delisted
+		`[` + ticker + `,` + ticker + `]`: "2 tickers in the answer, want one",
+		`[["tXMRUST",342.31,412.6,342.74,388.9,4.28,0.0126,342.52,2170.4,347.9,334.05]]`: `requested tXMRUSD, answer has "tXMRUST"`,
+		`[["tXMRUSD",342.31,412.6,342.74,388.9,4.28,0.0126]]`:                            "the ticker is cut short",
+		`[[]]`:   "the ticker is cut short",
+		`[null]`: "the ticker is cut short",
+		`[["fUSD",0.0003193369863013699,0.0002401,30,3939629.61,0.00019012,2,307776.15,-0.00005823,-0.2344,0.00019016,122156333.45,0.00027397,6.8e-7,null,null,3441851.73]]`: `requested tXMRUSD, answer has "fUSD"`,
+		`["error",10020,"symbol: invalid"]`: "json: cannot unmarshal string into Go value of type []json.RawMessage",
+	} {
+		got, err := rates.NewBitfinex(rates.NewClient(), serve(t, always(answer))).Fetch(t.Context())
+		if len(got) != 0 || err == nil || err.Error() != "XMR-USD: "+want {
+			t.Errorf("%s: got %v, %v; want an error %q", answer, got, err, want)
+		}
 	}
 }
 
@@ -342,7 +379,7 @@ func names() []string {
 	return all
 }
 
-// allSources returns all five sources with the same base address.
+// allSources returns all sources with the same base address.
 func allSources(client *http.Client, base string) []rates.Source {
 	sources := []rates.Source{rates.NewECB(client, base)}
 	for _, x := range exchanges {

@@ -28,13 +28,14 @@ type Config struct {
 	Log    *slog.Logger
 }
 
-// Live returns the usual Config: four exchanges, each polled every 30 seconds, and the European
-// Central Bank. The caller must set Now and Log.
+// Live returns the usual Config: five exchanges, of which Bitfinex is only for XMR, each polled every 30 seconds, and the
+// European Central Bank. The caller must set Now and Log.
 func Live(client *http.Client) Config {
 	return Config{
 		Exchanges: []Source{
 			NewKraken(client, KrakenURL), NewCoinbase(client, CoinbaseURL),
 			NewBitstamp(client, BitstampURL), NewBinance(client, BinanceURL),
+			NewBitfinex(client, BitfinexURL),
 		},
 		Reference: NewECB(client, ECBURL),
 		Every:     30 * time.Second, ReferenceEvery: 4 * time.Hour,
