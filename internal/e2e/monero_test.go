@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -252,6 +253,12 @@ func TestMonero_daemon_of_another_network(t *testing.T) {
 	p.serve()
 	until(t, waitTimeout, "the fault is reported", func() bool {
 		h, _ := p.health()
-		return strings.Contains(h.Fault, "fakechain") && !h.Reached
+		return h.Fault != "" && !h.Reached
 	})
+	doctor := exec.CommandContext(t.Context(), binary(t), "doctor")
+	doctor.Env = p.environ
+	output, err := doctor.Output()
+	if err == nil || !strings.Contains(string(output), "fail  network monero: ") || !strings.Contains(string(output), "the daemon is on fakechain, want mainnet as in CHEQUER_MONERO_NODE") {
+		t.Errorf("doctor: %v\n%s", err, output)
+	}
 }
