@@ -97,7 +97,7 @@ nightly: test ## Run the slow tests too, and build for other systems
 	E2E_NIGHTLY=on $(GO) test ./internal/invoice
 	@internal/e2e/fetch.sh nightly
 	internal/e2e/image.sh
-	E2E_NIGHTLY=on $(GO) test -count=1 -v -run 'Chaos|Lighthouse|WebKit' ./internal/e2e
+	E2E_NIGHTLY=on $(GO) test -count=1 -v -run 'Chaos|Lighthouse|WebKit|Monero' ./internal/e2e
 	E2E_NIGHTLY=on $(GO) test -timeout 60m -count=1 -v -run Soak ./internal/e2e
 	E2E_NIGHTLY=on $(GO) test -count=1 -run Geth ./internal/chain/ethereum/quorum
 	E2E_NIGHTLY=on $(GO) test -timeout 30m -count=1 ./internal/chain/lightning/lndtest

@@ -63,6 +63,8 @@ type Storage interface {
 	// AllWallets lists the wallets of a merchant, including former wallets, oldest first.
 	AllWallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
 	networks.Wallets
+	// NextIndex returns the next unused index of a counter of addresses.
+	NextIndex(ctx context.Context, counter string) (uint32, error)
 	Keys(ctx context.Context, merchantID string) ([]merchant.Key, error)
 	// UnusedInARow returns the number of a wallet's newest addresses on a network, back to the last one with a
 	// transfer, that have no transfer.

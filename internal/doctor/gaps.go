@@ -20,9 +20,36 @@ func (e *shopExamination) examineGaps(ctx context.Context, all []networks.Networ
 		if err != nil {
 			return err
 		}
-		if unused > keys.GapLimit {
-			e.warn(e.about("network "+string(n.ID())), "the last %d addresses are unused, and many wallets look at no more than %d in a row: raise your wallet's gap limit above %d", unused, keys.GapLimit, unused)
+		subject := e.about("network " + string(n.ID()))
+		switch {
+		case n.Wallet() == string(keys.XMR):
+			if err := e.examineLookAhead(ctx, e.wallets[i], unused, subject); err != nil {
+				return err
+			}
+		case unused > keys.GapLimit:
+			e.warn(subject, "the last %d addresses are unused, and many wallets look at no more than %d in a row: raise your wallet's gap limit above %d", unused, keys.GapLimit, unused)
 		}
+	}
+	return nil
+}
+
+// moneroLookAhead is the number of subaddresses after the last one with a payment that Monero's wallets look at:
+// SUBADDRESS_LOOKAHEAD_MINOR in src/wallet/wallet2.cpp of Monero.
+const moneroLookAhead = 200
+
+// examineLookAhead reports how far a Monero wallet must look ahead. unused is the number of its newest subaddresses in a row that are
+// unused. A wallet that is restored finds all payments if it looks as far as the newest subaddress.
+func (e *shopExamination) examineLookAhead(ctx context.Context, w merchant.Wallet, unused int64, subject string) error {
+	next, err := e.Storage.NextIndex(ctx, w.Counter)
+	if err != nil {
+		return err
+	}
+	const restore = "restore it with --subaddress-lookahead 50:%d"
+	switch newest := int64(next) - 1; {
+	case unused > moneroLookAhead:
+		e.warn(subject, "your wallet must look %d subaddresses ahead, because the last %d are unused; Monero's wallets look at %d: "+restore, unused, unused, moneroLookAhead, newest)
+	case newest > moneroLookAhead:
+		e.ok(subject, "invoices have used %d subaddresses; if you restore your wallet, "+restore, newest, newest)
 	}
 	return nil
 }

@@ -113,6 +113,10 @@ func (s *Source) Best(ctx context.Context) (utxo.Header, error) {
 	s.pool.restricted = info.Restricted
 	s.mu.Lock()
 	s.health.Height, s.health.Fault, s.health.Progress = tip.Height, "", ""
+	s.health.Source = "node at " + s.client.config.Address.Host()
+	if info.Restricted {
+		s.health.Source += " with restricted RPC, which does not tell when it first saw a payment"
+	}
 	s.mu.Unlock()
 	return s.header(tip), nil
 }
