@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"math/big"
@@ -41,12 +42,21 @@ type gasFees struct {
 	fundData *big.Int // fee for the data of such a transaction
 }
 
-// readFees reads the fees per gas. A base fee may double until the transactions are sent.
+// feeVariants is the number of fees from which readFees chooses, in the coin's smallest units per gas.
+const feeVariants = 1 << 20
+
+// readFees reads the fees per gas. A base fee may double until the transactions are sent. The highest fee is raised by a random number, which
+// costs next to nothing, so that no two plans have the same transaction: it would count as a transfer of both.
 func (d *drafting) readFees(ctx context.Context) error {
 	tip, limit, err := feesPerGas(ctx, d.evm.Quorum, d.network)
 	if err != nil {
 		return err
 	}
+	variant, err := rand.Int(rand.Reader, big.NewInt(feeVariants))
+	if err != nil {
+		return err
+	}
+	limit = new(big.Int).Add(limit, variant)
 	d.fees = gasFees{tip: tip, cap: limit, row: map[string]uint64{}, first: map[string]uint64{}, data: map[string]*big.Int{}, fundData: new(big.Int)}
 	return nil
 }
@@ -193,6 +203,11 @@ func HasDataFee(n plan.Network) bool {
 	return slices.Contains([]string{"base", "optimism", "base-sepolia"}, n.ID)
 }
 
+// dataFeeCall returns the call that states the fee for the data of a transaction.
+func dataFeeCall(transaction []byte) evm.Call {
+	return evm.Call{To: gasPriceOracle, Data: evm.EncodeBytesCall("getL1Fee(bytes)", transaction)}
+}
+
 // dataFees returns for each transaction twice the fee for its data after the newest block, tip; zero on networks without one.
 func dataFees(ctx context.Context, q *quorum.Quorum, tip ethereum.Header, network plan.Network, transactions [][]byte) ([]*big.Int, error) {
 	fees := make([]*big.Int, len(transactions))
@@ -204,7 +219,7 @@ func dataFees(ctx context.Context, q *quorum.Quorum, tip ethereum.Header, networ
 	}
 	var calls []evm.Call
 	for _, t := range transactions {
-		calls = append(calls, evm.Call{To: gasPriceOracle, Data: evm.EncodeBytesCall("getL1Fee(bytes)", t)})
+		calls = append(calls, dataFeeCall(t))
 	}
 	results, err := q.Results(ctx, tip, calls)
 	if err != nil {

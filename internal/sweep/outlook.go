@@ -31,6 +31,7 @@ type Outlook struct {
 	// Fault is why nothing can be sent now; empty if there is no such reason.
 	Fault string
 
+	at    time.Time // when the network was read
 	send  []step
 	later []step // transactions of addresses that the payer funds before
 	rows  []condition
@@ -38,14 +39,17 @@ type Outlook struct {
 
 // Outlook settles the plan, simulates the transactions that are not sent yet, and returns what sending them would do.
 func (s *Sender) Outlook(ctx context.Context) (Outlook, error) {
+	at := s.now()
 	v, err := s.settle(ctx)
 	if err != nil {
 		return Outlook{}, err
 	}
-	o := Outlook{rows: v.rows}
+	o := Outlook{at: at, rows: v.rows}
 	var held []step // of the payer, which are sent only if a later one moves a row, because nonces have no gaps
 	for _, one := range s.openSteps(v) {
-		isAwaited := func(n int) bool { return slices.Contains(o.Moves, n) && v.rows[n-1].awaitsFunding }
+		isAwaited := func(n int) bool {
+			return slices.Contains(o.Moves, n) && v.rows[n-1].awaitsFunding && !s.isLateToFund(v)
+		}
 		moves := slices.DeleteFunc(slices.Clone(one.rows), func(n int) bool { return !isAwaited(n) })
 		if one.kind != funding { // those of the addresses are before those that fund them
 			if moves, err = s.simulate(ctx, v, one); err != nil {
@@ -75,7 +79,7 @@ func (s *Sender) Outlook(ctx context.Context) (Outlook, error) {
 // openSteps returns the transactions that are in no block and whose nonces are not used.
 func (s *Sender) openSteps(v *survey) (open []step) {
 	for _, one := range s.steps {
-		if v.receipts[one.hash] == nil && v.nonces[one.from] <= one.Nonce {
+		if v.isOpen(one) {
 			open = append(open, one)
 		}
 	}
@@ -175,8 +179,22 @@ func (s *Sender) timeFault(v *survey) string {
 	if !s.record.StoppedAt.IsZero() {
 		return fmt.Sprintf("the plan %s was stopped", p.ID)
 	}
-	if latest := p.ValidUntil.Add(-plan.EndMargin); !s.now().Before(latest) || !v.tip.Time.Before(latest) {
+	if s.isAfter(v, plan.EndMargin) {
 		return fmt.Sprintf("the plan %s is valid until %s: nothing is sent in its last two minutes or after its end", p.ID, p.Until())
+	}
+	return ""
+}
+
+// maxAge is the time after which an Outlook is not sent any more.
+const maxAge = 5 * time.Minute
+
+// ageFault returns why an Outlook that could be sent when the network was read cannot be sent now; "" if it can.
+func (s *Sender) ageFault(o Outlook) string {
+	if fault := s.timeFault(&survey{}); fault != "" {
+		return fault
+	}
+	if age := s.now().Sub(o.at); age < 0 || age > maxAge {
+		return "the network was read too long ago: say the command again"
 	}
 	return ""
 }
@@ -187,6 +205,9 @@ func millionGas(perGas *big.Int) *big.Int { return new(big.Int).Mul(perGas, big.
 // Submit gives the transactions of an Outlook to the network. It records each before it is sent, so that a process that continues
 // after this one ended knows it. It must hold the lease.
 func (s *Sender) Submit(ctx context.Context, o Outlook) error {
+	if o.Fault == "" && len(o.send) > 0 {
+		o.Fault = s.ageFault(o)
+	}
 	if o.Fault != "" {
 		return fmt.Errorf("nothing is sent: %s", o.Fault)
 	}
@@ -304,17 +325,23 @@ func (s *Sender) submitFunded(ctx context.Context, v *survey) error {
 // poll returns the time between two reads of the network.
 func (s *Sender) poll() time.Duration { return max(s.evm.Quorum.Poll, pollInterval) }
 
-// repeat sends the transactions of sent rows again that are in no block.
+// repeat sends the transactions of sent rows again that are in no block, unless the plan was stopped or is over.
 func (s *Sender) repeat(ctx context.Context, v *survey) error {
+	if s.timeFault(v) != "" {
+		return nil
+	}
 	for _, one := range s.openSteps(v) {
 		isSent := func(n int) bool {
 			row, awaits := s.record.Rows[n-1], v.rows[n-1].awaitsFunding
 			if row.State != recorded.Sent {
 				return false
 			}
+			if one.kind == funding && s.isLateToFund(v) {
+				return false
+			}
 			return row.Tx == one.hash.String() && (one.kind != moving || !awaits) || one.kind == funding && awaits
 		}
-		if !s.record.StoppedAt.IsZero() || !slices.ContainsFunc(one.rows, isSent) {
+		if !slices.ContainsFunc(one.rows, isSent) {
 			continue
 		}
 		if err := s.give(ctx, one); err != nil {

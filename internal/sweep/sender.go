@@ -242,7 +242,7 @@ func (s *Sender) save(ctx context.Context, changes []recorded.Change) error {
 
 // row returns the new state of a row.
 func (s *Sender) row(n int, state recorded.State, tx string) recorded.Change {
-	return recorded.Change{Number: n, Row: recorded.Row{State: state, Tx: tx, ChangedAt: s.now().UTC()}}
+	return recorded.Change{Number: n, Row: recorded.Row{State: state, Tx: tx, ChangedAt: s.now().UTC(), FundingFee: s.record.Rows[n-1].FundingFee}}
 }
 
 // feeOf returns the most that transactions cost, without the fee that a rollup adds for their data.

@@ -77,7 +77,13 @@ func (d *deal) open(t *testing.T) *storage.Storage {
 // sender returns a new sender, as a new process has it.
 func (d *deal) sender(t *testing.T, store SendStorage) *Sender {
 	t.Helper()
-	c, err := config.Load([]string{"CHEQUER_BASE_RPC=one=" + d.RPC + ",two=" + d.RPC, "CHEQUER_EVM_ADDRESS_QUERIES=on"})
+	return d.senderThrough(t, store, d.RPC)
+}
+
+// senderThrough is sender with another URL of the second operator.
+func (d *deal) senderThrough(t *testing.T, store SendStorage, second string) *Sender {
+	t.Helper()
+	c, err := config.Load([]string{"CHEQUER_BASE_RPC=one=" + d.RPC + ",two=" + second, "CHEQUER_EVM_ADDRESS_QUERIES=on"})
 	if err != nil {
 		t.Fatal(err)
 	}

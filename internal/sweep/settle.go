@@ -28,6 +28,7 @@ const (
 	reasonNonce    = "its address has sent another transaction"
 	reasonContract = "the contract refuses it"
 	reasonUsed     = "its authorization is used, and no transaction with its transfer is found"
+	reasonLate     = "in the last hour of the plan no address is funded"
 	reasonFunding  = "its address holds too little for the fee, and the payer cannot send it any more"
 )
 
@@ -45,9 +46,11 @@ type survey struct {
 	tip, final ethereum.Header
 	rows       []condition
 	receipts   map[evm.Hash]*quorum.Receipt // of transactions in blocks
-	waiting    map[evm.Hash]bool            // transactions of browser wallets in no block, which an endpoint knows
-	nonces     map[evm.Address]uint64       // after tip
-	balances   map[evm.Address]*big.Int     // of the coin, after tip
+	// known are the transactions without a receipt that an endpoint knows: those of browser wallets, and those of the signed file whose nonce is
+	// used. Of the latter the endpoints do not agree on the receipt yet.
+	known    map[evm.Hash]bool
+	nonces   map[evm.Address]uint64   // after tip
+	balances map[evm.Address]*big.Int // of the coin, after tip
 }
 
 // isFinal reports whether a receipt is in a final block.
@@ -67,7 +70,11 @@ func (s *Sender) settle(ctx context.Context) (*survey, error) {
 	}
 	var changes []recorded.Change
 	for i, row := range s.record.Rows {
-		if row.State == recorded.Moved || !s.settles(i+1) {
+		if !s.settles(i + 1) {
+			continue
+		}
+		if row.State == recorded.Moved {
+			changes = append(changes, s.openFees(v, i+1)...)
 			continue
 		}
 		state, tx := s.stateOf(v, i+1)
@@ -79,12 +86,28 @@ func (s *Sender) settle(ctx context.Context) (*survey, error) {
 		}
 	}
 	s.shareFees(v, changes)
+	changes = slices.DeleteFunc(changes, func(c recorded.Change) bool {
+		was := s.record.Rows[c.Number-1]
+		return was.State == recorded.Moved && (was.Fee == nil) == (c.Row.Fee == nil) && (was.FundingFee == nil) == (c.Row.FundingFee == nil)
+	})
 	s.valueFees(changes)
 	return v, s.save(ctx, changes)
 }
 
-// shareFees sets the shares of the rows that are moved now in the fees of the transactions of the signed file. All rows that one transaction
-// moves are among them. The fees of other transactions are not those of the addresses or of the payer.
+// openFees returns a change of a row that is moved, if a fee of it is not recorded yet. It has the fee of the funding, if that is known now.
+func (s *Sender) openFees(v *survey, n int) []recorded.Change {
+	row := s.record.Rows[n-1]
+	if row.FundingFee == nil {
+		row.FundingFee = s.fundingFee(v, n)
+	}
+	if row.Fee != nil && row.FundingFee == nil {
+		return nil
+	}
+	return []recorded.Change{{Number: n, Row: row}}
+}
+
+// shareFees sets the shares of the rows that are moved in the fees of the transactions of the signed file. All rows that one transaction moves
+// are among them, or none. The fees of other transactions are not those of the addresses or of the payer.
 func (s *Sender) shareFees(v *survey, changes []recorded.Change) {
 	byTx := map[string][]*recorded.Change{}
 	for i := range changes {
@@ -146,7 +169,7 @@ func (s *Sender) stateOf(v *survey, n int) (recorded.State, string) {
 	row, known := s.record.Rows[n-1], s.record.Plan.Rows[n-1]
 	for tx, r := range v.receipts {
 		if s.moves(r, n) {
-			if !v.isFinal(r) {
+			if gas := s.step(funding, n); !v.isFinal(r) || gas != nil && v.known[gas.hash] {
 				return recorded.Sent, tx.String()
 			}
 			return recorded.Moved, tx.String()
@@ -202,10 +225,10 @@ const lostAfter = 10 * time.Minute
 func (s *Sender) isLost(v *survey, row recorded.Row) bool {
 	for _, one := range s.steps {
 		if one.hash.String() == row.Tx {
-			return v.nonces[one.from] > one.Nonce
+			return v.nonces[one.from] > one.Nonce && !v.known[one.hash]
 		}
 	}
-	return !v.waiting[s.hashOf(row.Tx)] && s.now().Sub(row.ChangedAt) >= lostAfter
+	return !v.known[s.hashOf(row.Tx)] && s.now().Sub(row.ChangedAt) >= lostAfter
 }
 
 // moves reports whether a transaction with a receipt moved a row.

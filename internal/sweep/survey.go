@@ -2,10 +2,13 @@ package sweep
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"math/big"
 	"slices"
+	"strings"
+	"time"
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/ethereum/quorum"
@@ -66,12 +69,12 @@ func (s *Sender) readReceipts(ctx context.Context, v *survey) error {
 	if err := s.addReceipts(ctx, v, txs); err != nil {
 		return err
 	}
-	return s.readWaiting(ctx, v, txs[len(s.steps):])
+	v.known = map[evm.Hash]bool{}
+	return s.readKnown(ctx, v, txs[len(s.steps):])
 }
 
-// readWaiting reads which of the transactions in no block are known to the endpoints.
-func (s *Sender) readWaiting(ctx context.Context, v *survey, txs []evm.Hash) error {
-	v.waiting = map[evm.Hash]bool{}
+// readKnown reads which of the transactions without a receipt are known to an endpoint.
+func (s *Sender) readKnown(ctx context.Context, v *survey, txs []evm.Hash) error {
 	missing := slices.DeleteFunc(txs, func(tx evm.Hash) bool { return v.receipts[tx] != nil })
 	for batch := range slices.Chunk(missing, callBatch) {
 		known, err := s.evm.Quorum.Known(ctx, batch)
@@ -79,7 +82,7 @@ func (s *Sender) readWaiting(ctx context.Context, v *survey, txs []evm.Hash) err
 			return fmt.Errorf("look for transactions: %w", err)
 		}
 		for i, tx := range batch {
-			v.waiting[tx] = known[i]
+			v.known[tx] = known[i]
 		}
 	}
 	return nil
@@ -122,6 +125,19 @@ func (s *Sender) readAccounts(ctx context.Context, v *survey) error {
 	for i, a := range accounts {
 		v.nonces[a], v.balances[a] = nonces[i], coins[i]
 	}
+	var used []evm.Hash
+	for _, one := range s.steps {
+		if v.nonces[one.from] > one.Nonce {
+			used = append(used, one.hash)
+		}
+	}
+	if err := s.readKnown(ctx, v, used); err != nil {
+		return err
+	}
+	data, err := s.dataFee(ctx, v)
+	if err != nil {
+		return err
+	}
 	for _, one := range s.steps {
 		if one.isPayers() {
 			continue
@@ -130,12 +146,15 @@ func (s *Sender) readAccounts(ctx context.Context, v *survey) error {
 		c, gas := &v.rows[n-1], s.step(funding, n)
 		c.state = recorded.Planned
 		c.used = v.nonces[one.from] > one.Nonce
-		switch needed := new(big.Int).Add(one.Value, one.MaxFee()); {
-		case v.receipts[one.hash] != nil:
+		needed := new(big.Int).Add(one.Value, one.MaxFee())
+		switch needed.Add(needed, data); {
+		case v.receipts[one.hash] != nil, v.known[one.hash]:
 		case c.used:
 			c.state, c.why = recorded.NothingThere, reasonNonce
 		case v.balances[one.from].Cmp(needed) >= 0:
-		case gas != nil && v.receipts[gas.hash] == nil && v.nonces[gas.from] <= gas.Nonce:
+		case gas != nil && v.isOpen(*gas) && s.record.Rows[n-1].State != recorded.Sent && s.isLateToFund(v):
+			c.state, c.why = recorded.Expired, reasonLate
+		case gas != nil && v.isOpen(*gas):
 			c.awaitsFunding = true
 		case s.record.Plan.Rows[n-1].Way == plan.ByFunding:
 			c.state, c.why = recorded.Refused, reasonFunding
@@ -144,6 +163,42 @@ func (s *Sender) readAccounts(ctx context.Context, v *survey) error {
 		}
 	}
 	return nil
+}
+
+// isOpen reports whether a transaction is in no block, and its nonce is not used.
+func (v *survey) isOpen(one step) bool {
+	return v.receipts[one.hash] == nil && v.nonces[one.from] <= one.Nonce
+}
+
+// isLateToFund reports whether the payer sends no more coin to addresses, because the transactions of these could be too late.
+func (s *Sender) isLateToFund(v *survey) bool { return s.isAfter(v, plan.FundingMargin) }
+
+// isAfter reports whether at most a margin is left until the end of the plan, by the clock or by the newest block.
+func (s *Sender) isAfter(v *survey, margin time.Duration) bool {
+	latest := s.record.Plan.ValidUntil.Add(-margin)
+	return !s.now().Before(latest) || !v.tip.Time.Before(latest)
+}
+
+// dataFee returns the fee for the data of the largest open transaction of an address; zero if the network has none or does not state it. The
+// address needs it beside the fee for gas.
+func (s *Sender) dataFee(ctx context.Context, v *survey) (*big.Int, error) {
+	var largest []byte
+	for _, one := range s.steps {
+		if raw, err := hex.DecodeString(strings.TrimPrefix(one.raw, "0x")); err == nil && one.kind == moving && v.isOpen(one) && len(raw) > len(largest) {
+			largest = raw
+		}
+	}
+	if len(largest) == 0 || !HasDataFee(s.record.Plan.Network) {
+		return new(big.Int), nil
+	}
+	results, err := s.results(ctx, v, []evm.Call{dataFeeCall(largest)})
+	if err != nil {
+		return nil, fmt.Errorf("read the fee for data on Ethereum: %w", err)
+	}
+	if len(results[0]) != len(evm.Word{}) {
+		return new(big.Int), nil
+	}
+	return new(big.Int).SetBytes(results[0]), nil
 }
 
 // readTokens sets the conditions of the rows that have authorizations.
@@ -206,7 +261,7 @@ func (s *Sender) readHeld(ctx context.Context, v *survey, contract evm.Address, 
 	}
 	for i, n := range numbers {
 		c, answers := &v.rows[n-1], results[2+3*i:]
-		if one := s.step(moving, n); c.state != recorded.Planned || v.receipts[one.hash] != nil {
+		if one := s.step(moving, n); c.state != recorded.Planned || !v.isOpen(*one) {
 			continue
 		}
 		switch {

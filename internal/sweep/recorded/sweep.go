@@ -51,7 +51,7 @@ type Row struct {
 	// FundingFee is the fee of the transaction that sent the coin for the fee to the address, in the smallest units of the coin. It is nil if
 	// there is no such final transaction, or if too few operators state the same fee.
 	FundingFee *big.Int
-	// FeeEUR is the value of TotalFee in euro when the row was read as moved. It is empty if no price was known.
+	// FeeEUR is the value of TotalFee in euro when the fees were read. It is empty if no price was known.
 	FeeEUR decimal.NullDecimal
 }
 
