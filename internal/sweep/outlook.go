@@ -142,8 +142,8 @@ func (s *Sender) fault(ctx context.Context, v *survey, o Outlook) (string, error
 	if len(o.send) == 0 {
 		return "", nil
 	}
-	if fault := s.timeFault(v); fault != "" {
-		return fault, nil
+	if fault, err := s.sendFault(ctx, v); fault != "" || err != nil {
+		return fault, err
 	}
 	fees, err := s.evm.Quorum.Fees(ctx)
 	if err != nil {
@@ -169,6 +169,27 @@ func (s *Sender) fault(ctx context.Context, v *survey, o Outlook) (string, error
 	}
 	if coins := v.balances[p.Payer.Address]; coins.Cmp(carried) < 0 {
 		return errPayer(p.Payer.Address, p.CoinText(coins), p.CoinText(carried)).Error(), nil
+	}
+	return "", nil
+}
+
+// sendFault returns why nothing of the plan can be sent now; "" if there is no such reason.
+func (s *Sender) sendFault(ctx context.Context, v *survey) (string, error) {
+	if fault := s.timeFault(v); fault != "" {
+		return fault, nil
+	}
+	accounts := map[string]evm.Address{"destination": s.record.Plan.To}
+	if s.record.Plan.Payer != nil {
+		accounts["payer"] = s.record.Plan.Payer.Address
+	}
+	for name, account := range accounts {
+		isDestination, err := s.storage.IsDestination(ctx, script(account))
+		if err != nil {
+			return "", err
+		}
+		if isDestination {
+			return fmt.Sprintf("the %s %s is an address for an invoice since the plan was made: make a new plan with another one", name, account), nil
+		}
 	}
 	return "", nil
 }
@@ -305,8 +326,8 @@ func (s *Sender) Wait(ctx context.Context, wait time.Duration, report func(waiti
 
 // submitFunded sends the transactions of addresses that the payer has funded, unless the plan was stopped or is over.
 func (s *Sender) submitFunded(ctx context.Context, v *survey) error {
-	if s.timeFault(v) != "" {
-		return nil
+	if fault, err := s.sendFault(ctx, v); fault != "" || err != nil {
+		return err
 	}
 	for _, one := range s.openSteps(v) {
 		n := one.rows[0]

@@ -26,6 +26,8 @@ type SendStorage interface {
 	SaveSweepRows(ctx context.Context, id string, changes []recorded.Change) error
 	// RecordSweepSent records that transactions are being sent, or returns recorded.ErrStopped.
 	RecordSweepSent(ctx context.Context, merchantID, id string, transactions int) error
+	// IsDestination reports whether a script is that of an invoice, of any merchant.
+	IsDestination(ctx context.Context, script string) (bool, error)
 	// AcquireSweepLease acquires or renews a lease, or returns recorded.ErrHeld.
 	AcquireSweepLease(ctx context.Context, name, holder string, now time.Time, ttl time.Duration) error
 	// ReleaseSweepLease releases a lease that the holder has.
