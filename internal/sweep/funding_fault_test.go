@@ -302,3 +302,93 @@ func TestSend_funds_the_fee_for_data(t *testing.T) {
 		t.Errorf("%d transactions are sent now and %d later, want that of the payer now", len(o.send), len(o.later))
 	}
 }
+
+// One of two operators answers an amount of gas that has 64 bits, and less than a transfer needs in 64 bits when the margin is added.
+func TestPlan_is_refused_if_an_operator_answers_too_much_gas(t *testing.T) {
+	t.Parallel()
+	s := newPlainShop(t, 1)
+	s.hold(t, usdbcBase, s.addresses[0], 50_000_000)
+	s.fund(t, payer, 1000)
+	s.deepen(t)
+	wrong := newChangingEndpoint(t, s.RPC, func(method string, _ []any, result json.RawMessage) json.RawMessage {
+		if method == "eth_estimateGas" {
+			return json.RawMessage(`"0xcccccccccccd2a2b"`)
+		}
+		return result
+	})
+	d, err := s.newPlannerThrough(t, wrong).Draft(t.Context(), fundRequest())
+	if err == nil || !strings.Contains(err.Error(), "answer eth_estimateGas") {
+		t.Errorf("error %v, and the gas of the plan is %+v", err, d.Plan.Rows)
+	}
+}
+
+// The address of row 1 has another transaction with the nonce in the pools of the nodes, which refuse that of the plan. The others are sent.
+func TestSend_sends_the_rest_if_a_transaction_is_refused(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, 3)
+	for _, a := range s.addresses {
+		s.fund(t, a, 100)
+	}
+	d := newDeal(t, s, request(), nil)
+	other := d.addresses[0].String()
+	d.Call(t, nil, "anvil_impersonateAccount", other)
+	d.Call(t, nil, "eth_sendTransaction", map[string]string{
+		"from": other, "to": payer.String(), "value": "0x1", "nonce": "0x0", "gas": "0x5208", "maxFeePerGas": "0x12a05f2000", "maxPriorityFeePerGas": "0x12a05f2000",
+	})
+	sender := d.sender(t, d.open(t))
+	o, err := sender.Outlook(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := (*RefusedError)(nil)
+	if err := sender.Submit(t.Context(), o); !errors.As(err, &refused) || refused.Count != 1 {
+		t.Errorf("error %v, want that of row 1", err)
+	}
+	if err := sender.Wait(t.Context(), 0, func(int) {}); !errors.As(err, &refused) {
+		t.Errorf("after the wait: error %v, want that of row 1", err)
+	}
+	d.MineBlock(t)
+	d.deepen(t)
+	if got := states(d.settle(t)); !slices.Equal(got, []string{"1 nothing_there", "2 moved", "3 moved"}) {
+		t.Errorf("states are %v", got)
+	}
+}
+
+// After a transaction of the payer that is refused, no other one of the payer is sent: its nonce would wait.
+func TestEach_leaves_out_the_payer_after_a_refusal(t *testing.T) {
+	t.Parallel()
+	var done []uint64
+	steps := []step{{kind: moving}, {kind: funding}, {kind: carrying}, {kind: moving}}
+	for i := range steps {
+		steps[i].Nonce = uint64(i)
+	}
+	do := func(kind stepKind, err error) func(step) error {
+		return func(one step) error {
+			done = append(done, one.Nonce)
+			if one.kind == kind {
+				return err
+			}
+			return nil
+		}
+	}
+	refused := &RefusedError{First: errDied, Count: 1}
+	for _, tt := range []struct {
+		do   func(step) error
+		want []uint64
+		err  string
+	}{
+		{do(funding, nil), []uint64{0, 1, 2, 3}, ""},
+		{do(funding, refused), []uint64{0, 1, 3}, errDied.Error()},
+		{do(moving, refused), []uint64{0, 1, 2, 3}, errDied.Error() + "; 1 more are refused"},
+		{do(funding, errDied), []uint64{0, 1}, errDied.Error()},
+	} {
+		done = nil
+		text := ""
+		if err := each(steps, tt.do); err != nil {
+			text = err.Error()
+		}
+		if !slices.Equal(done, tt.want) || text != tt.err {
+			t.Errorf("did %v, error %q, want %v and %q", done, text, tt.want, tt.err)
+		}
+	}
+}

@@ -224,7 +224,7 @@ func (s *Sender) ageFault(o Outlook) string {
 func millionGas(perGas *big.Int) *big.Int { return new(big.Int).Mul(perGas, big.NewInt(1_000_000)) }
 
 // Submit gives the transactions of an Outlook to the network. It records each before it is sent, so that a process that continues
-// after this one ended knows it. It must hold the lease.
+// after this one ended knows it. It must hold the lease. One of its errors is a *RefusedError.
 func (s *Sender) Submit(ctx context.Context, o Outlook) error {
 	if o.Fault == "" && len(o.send) > 0 {
 		o.Fault = s.ageFault(o)
@@ -238,10 +238,52 @@ func (s *Sender) Submit(ctx context.Context, o Outlook) error {
 	if err := s.storage.RecordSweepSent(ctx, s.record.MerchantID, s.record.Plan.ID, len(o.send)); err != nil {
 		return err
 	}
-	for _, one := range o.send {
-		if err := s.submit(ctx, one); err != nil {
+	err := each(o.send, func(one step) error { return s.submit(ctx, one) })
+	s.refused, _ = errors.AsType[*RefusedError](err)
+	return err
+}
+
+// RefusedError means that the endpoints refuse transactions. All others were given to the network, except those of the payer after one of its
+// own that is refused, because their nonces follow.
+type RefusedError struct {
+	First error // of the first transaction that is refused
+	Count int   // of refused transactions
+}
+
+// Error implements error.
+func (e *RefusedError) Error() string {
+	if e.Count == 1 {
+		return e.First.Error()
+	}
+	return fmt.Sprintf("%s; %d more are refused", e.First, e.Count-1)
+}
+
+// Unwrap returns the first error.
+func (e *RefusedError) Unwrap() error { return e.First }
+
+// each calls do for transactions. It returns a *RefusedError if do does for some, and ends at any other error.
+func each(steps []step, do func(step) error) error {
+	var refused *RefusedError
+	isPayerRefused := false
+	for _, one := range steps {
+		if isPayerRefused && one.isPayers() {
+			continue
+		}
+		err := do(one)
+		if r, isRefused := errors.AsType[*RefusedError](err); isRefused {
+			isPayerRefused = isPayerRefused || one.isPayers()
+			if refused == nil {
+				refused = &RefusedError{First: r.First}
+			}
+			refused.Count++
+			continue
+		}
+		if err != nil {
 			return err
 		}
+	}
+	if refused != nil {
+		return refused
 	}
 	return nil
 }
@@ -283,7 +325,11 @@ func (s *Sender) give(ctx context.Context, one step) error {
 	if err == nil || errors.Is(err, quorum.ErrNonceUsed) {
 		return nil
 	}
-	return fmt.Errorf("send %s: %w", one.hash, err)
+	err = fmt.Errorf("send %s: %w", one.hash, err)
+	if errors.Is(err, quorum.ErrRefused) {
+		return &RefusedError{First: err, Count: 1}
+	}
+	return err
 }
 
 // repeatInterval is the time after which transactions that are in no block are sent again, because nodes forget them.
@@ -306,15 +352,22 @@ func (s *Sender) Wait(ctx context.Context, wait time.Duration, report func(waiti
 			report(waiting)
 			last = waiting
 		}
-		if waiting == 0 || s.now().After(deadline) {
+		if waiting == 0 {
 			return nil
 		}
-		if err := s.submitFunded(ctx, v); err != nil {
+		if s.now().After(deadline) {
+			if s.refused != nil {
+				return s.refused
+			}
+			return nil
+		}
+		if err := s.submitFunded(ctx, v); err != nil && !errors.As(err, &s.refused) {
 			return err
 		}
 		if s.now().After(repeatAt) {
 			repeatAt = s.now().Add(repeatInterval)
-			if err := s.repeat(ctx, v); err != nil {
+			s.refused = nil
+			if err := s.repeat(ctx, v); err != nil && !errors.As(err, &s.refused) {
 				return err
 			}
 		}
@@ -329,18 +382,15 @@ func (s *Sender) submitFunded(ctx context.Context, v *survey) error {
 	if fault, err := s.sendFault(ctx, v); fault != "" || err != nil {
 		return err
 	}
-	for _, one := range s.openSteps(v) {
+	return each(s.openSteps(v), func(one step) error {
 		n := one.rows[0]
 		row, c := s.record.Rows[n-1], v.rows[n-1]
 		isReady := one.kind == moving && row.State == recorded.Sent && s.isFunding(row.Tx) && c.state == recorded.Planned && !c.awaitsFunding
 		if !isReady {
-			continue
+			return nil
 		}
-		if err := s.submit(ctx, one); err != nil {
-			return err
-		}
-	}
-	return nil
+		return s.submit(ctx, one)
+	})
 }
 
 // poll returns the time between two reads of the network.
@@ -351,7 +401,7 @@ func (s *Sender) repeat(ctx context.Context, v *survey) error {
 	if s.timeFault(v) != "" {
 		return nil
 	}
-	for _, one := range s.openSteps(v) {
+	return each(s.openSteps(v), func(one step) error {
 		isSent := func(n int) bool {
 			row, awaits := s.record.Rows[n-1], v.rows[n-1].awaitsFunding
 			if row.State != recorded.Sent {
@@ -363,13 +413,10 @@ func (s *Sender) repeat(ctx context.Context, v *survey) error {
 			return row.Tx == one.hash.String() && (one.kind != moving || !awaits) || one.kind == funding && awaits
 		}
 		if !slices.ContainsFunc(one.rows, isSent) {
-			continue
+			return nil
 		}
-		if err := s.give(ctx, one); err != nil {
-			return err
-		}
-	}
-	return nil
+		return s.give(ctx, one)
+	})
 }
 
 // HasPayer reports whether the signed file has the transactions of a payer.

@@ -104,7 +104,13 @@ func newShop(t *testing.T, issued uint32) *shop {
 // newPlanner returns a planner that reads the node through two operators.
 func (s *shop) newPlanner(t *testing.T) *Planner {
 	t.Helper()
-	c, err := config.Load([]string{"CHEQUER_BASE_RPC=one=" + s.RPC + ",two=" + s.RPC, "CHEQUER_EVM_ADDRESS_QUERIES=on"})
+	return s.newPlannerThrough(t, s.RPC)
+}
+
+// newPlannerThrough is newPlanner with another URL of the second operator.
+func (s *shop) newPlannerThrough(t *testing.T, second string) *Planner {
+	t.Helper()
+	c, err := config.Load([]string{"CHEQUER_BASE_RPC=one=" + s.RPC + ",two=" + second, "CHEQUER_EVM_ADDRESS_QUERIES=on"})
 	if err != nil {
 		t.Fatal(err)
 	}

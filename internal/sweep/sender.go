@@ -49,7 +49,8 @@ type Sender struct {
 	steps   []step
 	holder  string // of the lease
 	ttl     time.Duration
-	maxGas  uint64 // of a carrier that a browser wallet sends
+	maxGas  uint64        // of a carrier that a browser wallet sends
+	refused *RefusedError // of the transactions that were given to the network last; nil if none was refused
 }
 
 // step is a transaction of a signed file.
