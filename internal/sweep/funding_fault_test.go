@@ -392,3 +392,28 @@ func TestEach_leaves_out_the_payer_after_a_refusal(t *testing.T) {
 		}
 	}
 }
+
+// The tokens of row 1 are spent after its transaction was sent, so the transaction fails and costs its fee, which the address has paid.
+func TestReconcile_counts_the_fee_of_a_transaction_that_failed(t *testing.T) {
+	t.Parallel()
+	d := newFundedDealOf(t, 2)
+	d.mustSend(t)
+	if _, err := d.send(t, d.open(t)); err != nil {
+		t.Fatal(err)
+	}
+	d.hold(t, usdbcBase, d.addresses[0], 1)
+	d.MineBlock(t)
+	d.deepen(t)
+	d.settle(t)
+	r := d.settle(t)
+	if diff := cmp.Diff([]string{"1 refused", "2 moved"}, states(r)); diff != "" {
+		t.Errorf("states (-want +got):\n%s", diff)
+	}
+	const ether = 100_000_000_000_000_000
+	if got := d.reconcile(t, 0, ether, r)["ETH-BASE"]; got.Difference != "0" {
+		t.Errorf("ether: %+v", got)
+	}
+	if first := r.Rows[0]; first.Fee == nil || first.FundingFee == nil || !first.FeeEUR.Valid {
+		t.Errorf("the fees of row 1 are %s and %s, worth %v EUR", first.Fee, first.FundingFee, first.FeeEUR)
+	}
+}

@@ -78,10 +78,10 @@ func (s *Sender) settle(ctx context.Context) (*survey, error) {
 			continue
 		}
 		state, tx := s.stateOf(v, i+1)
-		funded := s.fundingFee(v, i+1)
-		if state != row.State || tx != row.Tx || (funded == nil) != (row.FundingFee == nil) {
+		fee, funded := s.ownFee(v, i+1), s.fundingFee(v, i+1)
+		if state != row.State || tx != row.Tx || (fee == nil) != (row.Fee == nil) || (funded == nil) != (row.FundingFee == nil) {
 			c := s.row(i+1, state, tx)
-			c.Row.FundingFee = funded
+			c.Row.Fee, c.Row.FundingFee = fee, funded
 			changes = append(changes, c)
 		}
 	}
@@ -162,6 +162,15 @@ func (s *Sender) fundingFee(v *survey, n int) *big.Int {
 		return r.Fee
 	}
 	return nil
+}
+
+// ownFee returns the fee of the final transaction of the address of a row, also of one that failed; nil if there is none.
+func (s *Sender) ownFee(v *survey, n int) *big.Int {
+	one := s.step(moving, n)
+	if one == nil || !v.isFinal(v.receipts[one.hash]) {
+		return nil
+	}
+	return v.receipts[one.hash].Fee
 }
 
 // stateOf returns the state of a row and the transaction to which it belongs.
