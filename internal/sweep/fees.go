@@ -301,7 +301,7 @@ func (d *drafting) priceFunded(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return d.priceFundings(ctx)
 }
 
 // priceTransfers does the work of priceFunded for the rows of one token.
@@ -326,29 +326,45 @@ func (d *drafting) priceTransfers(ctx context.Context, indexes []int) error {
 	for n, i := range indexes {
 		r := &d.rows[i]
 		r.funding = new(big.Int).Sub(r.fee, coins[n])
-		if r.funding.Sign() <= 0 {
+		if r.funding.Sign() < 0 {
 			r.funding = new(big.Int)
-			continue
 		}
-		if err := d.priceFunding(ctx, *r); err != nil {
-			return err
-		}
-		r.fee.Add(r.fee, d.fees.feeOf(d.fees.fund))
-		r.fee.Add(r.fee, d.fees.fundData)
+		r.isNew = r.cost.Nonce == 0 && coins[n].Sign() == 0
 	}
 	return nil
 }
 
-// priceFunding estimates the gas of a transaction that funds a row, once.
-func (d *drafting) priceFunding(ctx context.Context, r row) (err error) {
-	if d.fees.fund > 0 {
+// priceFundings estimates the gas of the transactions that fund rows, and adds their fees to those of the rows. Coin for a new account may take
+// more gas than for one that exists; see EIP-8037.
+func (d *drafting) priceFundings(ctx context.Context) error {
+	isFunded := func(r row) bool { return r.way == plan.ByFunding && r.funding.Sign() > 0 }
+	first := slices.IndexFunc(d.rows, isFunded)
+	if first < 0 {
 		return nil
 	}
-	if d.fees.fund, err = d.estimateCoin(ctx, *d.Payer, r.address); err != nil {
+	for _, isNew := range []bool{true, false} {
+		i := slices.IndexFunc(d.rows, func(r row) bool { return isFunded(r) && r.isNew == isNew })
+		if i < 0 {
+			continue
+		}
+		gas, err := d.estimateCoin(ctx, *d.Payer, d.rows[i].address)
+		if err != nil {
+			return err
+		}
+		d.fees.fund = max(d.fees.fund, gas)
+	}
+	data, err := d.dataFee(ctx, 1<<20, evm.Transaction{Gas: d.fees.fund, To: d.rows[first].address, Value: d.rows[first].funding})
+	if err != nil {
 		return err
 	}
-	d.fees.fundData, err = d.dataFee(ctx, 1<<20, evm.Transaction{Gas: d.fees.fund, To: r.address, Value: r.funding})
-	return err
+	d.fees.fundData = data
+	for i := range d.rows {
+		if r := &d.rows[i]; isFunded(*r) {
+			r.fee.Add(r.fee, d.fees.feeOf(d.fees.fund))
+			r.fee.Add(r.fee, data)
+		}
+	}
+	return nil
 }
 
 // estimateCoin returns the gas of a transaction that sends the coin: transferGas if that suffices, otherwise the estimate with a margin, such as

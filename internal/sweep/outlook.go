@@ -44,6 +44,9 @@ func (s *Sender) Outlook(ctx context.Context) (Outlook, error) {
 	if err != nil {
 		return Outlook{}, err
 	}
+	if err := s.simulateFunding(ctx, v); err != nil {
+		return Outlook{}, err
+	}
 	o := Outlook{at: at, rows: v.rows}
 	var held []step // of the payer, which are sent only if a later one moves a row, because nonces have no gaps
 	for _, one := range s.openSteps(v) {
@@ -84,6 +87,33 @@ func (s *Sender) openSteps(v *survey) (open []step) {
 		}
 	}
 	return open
+}
+
+// simulateFunding simulates the transactions that fund addresses, and sets the conditions of the rows whose addresses would not get the coin. One
+// for which the payer holds too little is not simulated, because it would fail for that.
+func (s *Sender) simulateFunding(ctx context.Context, v *survey) error {
+	var steps []step
+	for _, one := range s.openSteps(v) {
+		if one.kind == funding && v.rows[one.rows[0]-1].awaitsFunding && v.balances[one.from].Cmp(one.Value) >= 0 {
+			steps = append(steps, one)
+		}
+	}
+	for batch := range slices.Chunk(steps, callBatch) {
+		var messages []quorum.Message
+		for _, one := range batch {
+			messages = append(messages, quorum.Message{From: one.from, To: one.To, Value: one.Value, Gas: one.Gas})
+		}
+		results, err := s.evm.Quorum.Simulate(ctx, v.tip, messages)
+		if err != nil {
+			return fmt.Errorf("simulate the transactions of the payer: %w", err)
+		}
+		for i, one := range batch {
+			if c := &v.rows[one.rows[0]-1]; results[i] == nil {
+				c.state, c.why, c.awaitsFunding = recorded.Refused, reasonCoin, false
+			}
+		}
+	}
+	return nil
 }
 
 // simulate returns the numbers of the open rows that a transaction would move, and sets the conditions of those that it would not.

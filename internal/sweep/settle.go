@@ -28,6 +28,7 @@ const (
 	reasonNonce    = "its address has sent another transaction"
 	reasonContract = "the contract refuses it"
 	reasonUsed     = "its authorization is used, and no transaction with its transfer is found"
+	reasonCoin     = "its address does not accept the coin for the fee with the gas of the plan"
 	reasonLate     = "in the last hour of the plan no address is funded"
 	reasonFunding  = "its address holds too little for the fee, and the payer cannot send it any more"
 )
