@@ -491,3 +491,29 @@ func TestSend_funds_no_address_that_would_not_get_the_coin(t *testing.T) {
 		t.Errorf("moves %v in %d transactions, failing %+v", o.Moves, o.Transactions, o.Failing)
 	}
 }
+
+// The transactions of addresses have no end. One that waits for lower fees at the end of the plan may still move its row.
+func TestSettle_keeps_rows_open_whose_transactions_outlive_the_plan(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, 1)
+	s.fund(t, s.addresses[0], 100)
+	d := newDeal(t, s, request(), nil)
+	if _, err := d.send(t, d.open(t)); err != nil {
+		t.Fatal(err)
+	}
+	d.Call(t, nil, "anvil_dropAllTransactions") // anvil keeps none that pays less than the base fee
+	d.Call(t, nil, "evm_setNextBlockTimestamp", d.plan.ValidUntil.Unix())
+	d.deepen(t)
+	keeps := newChangingEndpoint(t, d.RPC, func(method string, params []any, result json.RawMessage) json.RawMessage {
+		if method == "eth_getTransactionByHash" {
+			return json.RawMessage(fmt.Sprintf(`{"hash":%q}`, params[0]))
+		}
+		return result
+	})
+	if got := states(d.settleThrough(t, keeps)); !slices.Equal(got, []string{"1 sent"}) {
+		t.Errorf("while a node has the transaction, the states are %v", got)
+	}
+	if got := states(d.settle(t)); !slices.Equal(got, []string{"1 expired"}) {
+		t.Errorf("after the nodes dropped it, the states are %v", got)
+	}
+}

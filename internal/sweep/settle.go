@@ -47,8 +47,8 @@ type survey struct {
 	tip, final ethereum.Header
 	rows       []condition
 	receipts   map[evm.Hash]*quorum.Receipt // of transactions in blocks
-	// known are the transactions without a receipt that an endpoint knows: those of browser wallets, and those of the signed file whose nonce is
-	// used. Of the latter the endpoints do not agree on the receipt yet.
+	// known are the transactions without a receipt that an endpoint knows: those of browser wallets, those of the signed file whose nonce is used,
+	// so that the endpoints do not agree on the receipt yet, and when the plan is over those that are sent.
 	known    map[evm.Hash]bool
 	nonces   map[evm.Address]uint64   // after tip
 	balances map[evm.Address]*big.Int // of the coin, after tip
@@ -191,8 +191,8 @@ func (s *Sender) stateOf(v *survey, n int) (recorded.State, string) {
 		}
 		return recorded.Refused, ""
 	}
-	over := !v.final.Time.Before(s.record.Plan.ValidUntil)
-	if over && !v.rows[n-1].used {
+	mayMove := row.State == recorded.Sent && v.known[s.hashOf(row.Tx)] && known.SendsTransaction() // the transaction of an address has no end
+	if s.isOver(v) && !v.rows[n-1].used && !mayMove {
 		return recorded.Expired, ""
 	}
 	if known.SendsTransaction() && v.rows[n-1].state == recorded.NothingThere && v.rows[n-1].used {
@@ -214,6 +214,9 @@ func (s *Sender) stateOf(v *survey, n int) (recorded.State, string) {
 	}
 	return v.rows[n-1].state, row.Tx
 }
+
+// isOver reports whether the plan is over in a final block.
+func (s *Sender) isOver(v *survey) bool { return !v.final.Time.Before(s.record.Plan.ValidUntil) }
 
 // isFunding reports whether a recorded transaction is one that funds a row.
 func (s *Sender) isFunding(tx string) bool {

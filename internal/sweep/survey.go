@@ -125,13 +125,14 @@ func (s *Sender) readAccounts(ctx context.Context, v *survey) error {
 	for i, a := range accounts {
 		v.nonces[a], v.balances[a] = nonces[i], coins[i]
 	}
-	var used []evm.Hash
+	var unclear []evm.Hash
 	for _, one := range s.steps {
-		if v.nonces[one.from] > one.Nonce {
-			used = append(used, one.hash)
+		isSent := one.kind == moving && s.record.Rows[one.rows[0]-1].Tx == one.hash.String()
+		if v.nonces[one.from] > one.Nonce || isSent && s.isOver(v) {
+			unclear = append(unclear, one.hash)
 		}
 	}
-	if err := s.readKnown(ctx, v, used); err != nil {
+	if err := s.readKnown(ctx, v, unclear); err != nil {
 		return err
 	}
 	data, err := s.dataFee(ctx, v)
