@@ -307,6 +307,14 @@ func TestSend_funds_the_fee_for_data(t *testing.T) {
 	if len(o.send) != 1 || o.send[0].kind != funding || len(o.later) != 1 {
 		t.Errorf("%d transactions are sent now and %d later, want that of the payer now", len(o.send), len(o.later))
 	}
+
+	// The fee for data rises after the address is funded. The endpoints decide whether the coin suffices.
+	d.mustSend(t)
+	d.Call(t, nil, "anvil_setBalance", s.addresses[0].String(), "0x"+d.plan.Transaction(d.plan.Rows[0]).MaxFee().Text(16))
+	d.MineBlock(t)
+	if o := d.mustSend(t); !slices.Equal(o.Moves, []int{1}) || len(o.send) != 1 {
+		t.Errorf("after it is funded, the moves are %v in %d transactions", o.Moves, len(o.send))
+	}
 }
 
 // One of two operators answers an amount of gas that has 64 bits, and less than a transfer needs in 64 bits when the margin is added.

@@ -148,15 +148,16 @@ func (s *Sender) readAccounts(ctx context.Context, v *survey) error {
 		c.state = recorded.Planned
 		c.used = v.nonces[one.from] > one.Nonce
 		needed := new(big.Int).Add(one.Value, one.MaxFee())
-		switch needed.Add(needed, data); {
+		isFundable := gas != nil && v.isOpen(*gas) && v.balances[one.from].Cmp(new(big.Int).Add(needed, data)) < 0
+		switch {
 		case v.receipts[one.hash] != nil, v.known[one.hash]:
 		case c.used:
 			c.state, c.why = recorded.NothingThere, reasonNonce
-		case v.balances[one.from].Cmp(needed) >= 0:
-		case gas != nil && v.isOpen(*gas) && s.record.Rows[n-1].State != recorded.Sent && s.isLateToFund(v):
+		case isFundable && s.record.Rows[n-1].State != recorded.Sent && s.isLateToFund(v):
 			c.state, c.why = recorded.Expired, reasonLate
-		case gas != nil && v.isOpen(*gas):
+		case isFundable:
 			c.awaitsFunding = true
+		case v.balances[one.from].Cmp(needed) >= 0:
 		case s.record.Plan.Rows[n-1].Way == plan.ByFunding:
 			c.state, c.why = recorded.Refused, reasonFunding
 		default:
@@ -181,7 +182,7 @@ func (s *Sender) isAfter(v *survey, margin time.Duration) bool {
 }
 
 // dataFee returns the fee for the data of the largest open transaction of an address; zero if the network has none or does not state it. The
-// address needs it beside the fee for gas.
+// address needs it beside the fee for gas, and waits for coin that the payer can still send. When it cannot, the endpoints decide.
 func (s *Sender) dataFee(ctx context.Context, v *survey) (*big.Int, error) {
 	var largest []byte
 	for _, one := range s.steps {
