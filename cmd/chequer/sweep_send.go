@@ -131,8 +131,12 @@ func (s *shell) send(call invocation, sender *sweep.Sender, f sendFlags) (err er
 			return err
 		}
 	}
-	if err := sender.Submit(ctx, outlook); err != nil {
+	refused := (*sweep.RefusedError)(nil)
+	if err := sender.Submit(ctx, outlook); err != nil && !errors.As(err, &refused) {
 		return err
+	}
+	if refused != nil {
+		fmt.Fprintf(call.ErrOrStderr(), "%s. The others are sent, except those of the payer that follow one of its own.\n", refused)
 	}
 	if err := sender.Wait(ctx, f.wait, func(waiting int) { reportWaiting(call.ErrOrStderr(), waiting) }); err != nil {
 		return err

@@ -13,12 +13,15 @@ import (
 	"chequer/internal/sweep/recorded"
 )
 
-// SaveSweepRows saves new states of rows of a plan. A row that is moved keeps its state.
+// SaveSweepRows saves new states of rows of a plan. A row that is moved keeps its state, and gets the fees that it does not have yet.
 func (s *Storage) SaveSweepRows(ctx context.Context, id string, changes []recorded.Change) error {
 	err := s.write(ctx, func(ctx context.Context, q querier) error {
 		for _, c := range changes {
-			_, err := q.ExecContext(ctx, "UPDATE sweep_rows SET state = $3, tx = $4, changed_at = $5, fee = $7, funding_fee = $8, fee_eur = $9 WHERE sweep_id = $1 AND number = $2 AND state <> $6",
+			n, err := exec(ctx, q, "UPDATE sweep_rows SET state = $3, tx = $4, changed_at = $5, fee = $7, funding_fee = $8, fee_eur = $9 WHERE sweep_id = $1 AND number = $2 AND state <> $6",
 				id, c.Number, string(c.Row.State), c.Row.Tx, c.Row.ChangedAt.UnixMilli(), string(recorded.Moved), feeText(c.Row.Fee), feeText(c.Row.FundingFee), euroText(c.Row.FeeEUR))
+			if err == nil && n == 0 && c.Row.State == recorded.Moved {
+				err = addSweepFees(ctx, q, id, c)
+			}
 			if err != nil {
 				return fmt.Errorf("row %d: %w", c.Number, err)
 			}
@@ -29,6 +32,15 @@ func (s *Storage) SaveSweepRows(ctx context.Context, id string, changes []record
 		return fmt.Errorf("save rows of sweep %s: %w", id, err)
 	}
 	return nil
+}
+
+// addSweepFees adds fees of a row that is moved. Those that it has are kept.
+func addSweepFees(ctx context.Context, q querier, id string, c recorded.Change) error {
+	_, err := q.ExecContext(ctx, `UPDATE sweep_rows SET fee_eur = $6,
+		fee = CASE WHEN fee = '' THEN $4 ELSE fee END, funding_fee = CASE WHEN funding_fee = '' THEN $5 ELSE funding_fee END
+		WHERE sweep_id = $1 AND number = $2 AND tx = $3 AND (fee = '' AND $4 <> '' OR funding_fee = '' AND $5 <> '')`,
+		id, c.Number, c.Row.Tx, feeText(c.Row.Fee), feeText(c.Row.FundingFee), euroText(c.Row.FeeEUR))
+	return err
 }
 
 // RecordSweepSent records in the audit log that transactions of a plan are being sent. It returns recorded.ErrNotFound if the merchant has

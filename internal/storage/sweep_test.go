@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
 
 	"chequer/internal/chain"
 	"chequer/internal/storage"
@@ -113,6 +114,37 @@ func TestSaveSweepRows_keeps_rows_that_are_moved(t *testing.T) {
 		got, err := s.Sweep(t.Context(), "shop", p.ID)
 		if err != nil || got.Rows[1].State != recorded.Moved || got.Rows[1].Tx != "0xmoved" || got.Rows[1].Fee.Int64() != int64(len(recorded.Moved)) || got.Rows[0].State != recorded.Planned || got.Rows[0].Fee != nil {
 			t.Errorf("rows are %+v, error %v", got.Rows, err)
+		}
+	})
+}
+
+func TestSaveSweepRows_adds_the_fees_of_rows_that_are_moved(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		p := plantest.Encoded(t, plantest.Example(noon))
+		if err := s.AddSweep(t.Context(), recorded.New("shop", p)); err != nil {
+			t.Fatal(err)
+		}
+		euro := func(text string) decimal.NullDecimal { return decimal.NewNullDecimal(decimal.RequireFromString(text)) }
+		for i, row := range []recorded.Row{
+			{Tx: "0x01"},
+			{Tx: "0x02", Fee: big.NewInt(9)}, // another transaction
+			{Tx: "0x01", Fee: big.NewInt(1), FeeEUR: euro("0.1")},
+			{Tx: "0x01", Fee: big.NewInt(2), FeeEUR: euro("0.2")}, // it has one
+			{Tx: "0x01", Fee: big.NewInt(3), FundingFee: big.NewInt(4), FeeEUR: euro("0.5")},
+			{Tx: "0x01"},
+		} {
+			row.State, row.ChangedAt = recorded.Moved, noon.Add(time.Duration(i)*time.Hour)
+			if err := s.SaveSweepRows(t.Context(), p.ID, []recorded.Change{{Number: 2, Row: row}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := s.Sweep(t.Context(), "shop", p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := got.Rows[1]
+		if r.Tx != "0x01" || !r.ChangedAt.Equal(noon) || r.Fee.Int64() != 1 || r.FundingFee.Int64() != 4 || r.FeeEUR.Decimal.String() != "0.5" {
+			t.Errorf("the row is %+v", r)
 		}
 	})
 }

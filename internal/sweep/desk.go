@@ -125,7 +125,11 @@ func (s *Sender) propose(ctx context.Context) (recorded.Proposal, error) {
 	if err != nil {
 		return recorded.Proposal{}, err
 	}
-	p := recorded.Proposal{Fault: s.timeFault(v)}
+	fault, err := s.sendFault(ctx, v)
+	if err != nil {
+		return recorded.Proposal{}, err
+	}
+	p := recorded.Proposal{Fault: fault}
 	if p.Fault == "" {
 		if p.Carriers, err = s.carriers(ctx, v); err != nil {
 			return p, &recorded.NetworkError{Reason: err}

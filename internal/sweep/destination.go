@@ -28,6 +28,15 @@ func (d *drafting) checkDestination(ctx context.Context) error {
 	if isDestination {
 		return errOwnAddress(d.To)
 	}
+	if d.Payer != nil {
+		isDestination, err := d.storage.IsDestination(ctx, script(*d.Payer))
+		if err != nil {
+			return err
+		}
+		if isDestination {
+			return errOwnPayer(*d.Payer)
+		}
+	}
 	best, err := d.evm.Quorum.Best(ctx)
 	if err != nil {
 		return err
@@ -49,6 +58,11 @@ func (d *drafting) checkDestination(ctx context.Context) error {
 // errOwnAddress returns the error for an address of the wallets as destination.
 func errOwnAddress(a evm.Address) error {
 	return fmt.Errorf("the destination is refused: %s is an address for invoices, so the sweep would count as a payment", a)
+}
+
+// errOwnPayer returns the error for an address of the wallets as payer.
+func errOwnPayer(a evm.Address) error {
+	return fmt.Errorf("the payer is refused: %s is an address for invoices, so coin for fees there would count as a payment", a)
 }
 
 // script returns an address in the form of the storage: 0x and lower case.

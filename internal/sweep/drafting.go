@@ -16,6 +16,10 @@ import (
 	"chequer/internal/sweep/plan"
 )
 
+// laterAddresses is the number of addresses after those that are issued which are neither destination nor payer, because an invoice may get
+// one of them before the plan is sent.
+const laterAddresses = 1000
+
 // readHoldings reads the holdings at the newest block, of the assets and of the wallet of the request.
 func (d *drafting) readHoldings(ctx context.Context) error {
 	var codes []string
@@ -32,7 +36,7 @@ func (d *drafting) readHoldings(ctx context.Context) error {
 		return err
 	}
 	for _, w := range wallets {
-		issued, err := addresses(w.key, 0, w.issued)
+		issued, err := addresses(w.key, 0, min(w.issued+laterAddresses, plan.Hardened))
 		if err != nil {
 			return err
 		}
@@ -40,7 +44,7 @@ func (d *drafting) readHoldings(ctx context.Context) error {
 			return errOwnAddress(d.To)
 		}
 		if d.Payer != nil && slices.Contains(issued, *d.Payer) {
-			return fmt.Errorf("the payer is refused: %s is an address for invoices, so coin for fees there would count as a payment", *d.Payer)
+			return errOwnPayer(*d.Payer)
 		}
 	}
 	if d.Wallet != "" {

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"math/big"
@@ -41,12 +42,21 @@ type gasFees struct {
 	fundData *big.Int // fee for the data of such a transaction
 }
 
-// readFees reads the fees per gas. A base fee may double until the transactions are sent.
+// feeVariants is the number of fees from which readFees chooses, in the coin's smallest units per gas.
+const feeVariants = 1 << 20
+
+// readFees reads the fees per gas. A base fee may double until the transactions are sent. The highest fee is raised by a random number, which
+// costs next to nothing, so that no two plans have the same transaction: it would count as a transfer of both.
 func (d *drafting) readFees(ctx context.Context) error {
 	tip, limit, err := feesPerGas(ctx, d.evm.Quorum, d.network)
 	if err != nil {
 		return err
 	}
+	variant, err := rand.Int(rand.Reader, big.NewInt(feeVariants))
+	if err != nil {
+		return err
+	}
+	limit = new(big.Int).Add(limit, variant)
 	d.fees = gasFees{tip: tip, cap: limit, row: map[string]uint64{}, first: map[string]uint64{}, data: map[string]*big.Int{}, fundData: new(big.Int)}
 	return nil
 }
@@ -193,6 +203,11 @@ func HasDataFee(n plan.Network) bool {
 	return slices.Contains([]string{"base", "optimism", "base-sepolia"}, n.ID)
 }
 
+// dataFeeCall returns the call that states the fee for the data of a transaction.
+func dataFeeCall(transaction []byte) evm.Call {
+	return evm.Call{To: gasPriceOracle, Data: evm.EncodeBytesCall("getL1Fee(bytes)", transaction)}
+}
+
 // dataFees returns for each transaction twice the fee for its data after the newest block, tip; zero on networks without one.
 func dataFees(ctx context.Context, q *quorum.Quorum, tip ethereum.Header, network plan.Network, transactions [][]byte) ([]*big.Int, error) {
 	fees := make([]*big.Int, len(transactions))
@@ -204,7 +219,7 @@ func dataFees(ctx context.Context, q *quorum.Quorum, tip ethereum.Header, networ
 	}
 	var calls []evm.Call
 	for _, t := range transactions {
-		calls = append(calls, evm.Call{To: gasPriceOracle, Data: evm.EncodeBytesCall("getL1Fee(bytes)", t)})
+		calls = append(calls, dataFeeCall(t))
 	}
 	results, err := q.Results(ctx, tip, calls)
 	if err != nil {
@@ -286,7 +301,7 @@ func (d *drafting) priceFunded(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return d.priceFundings(ctx)
 }
 
 // priceTransfers does the work of priceFunded for the rows of one token.
@@ -311,29 +326,45 @@ func (d *drafting) priceTransfers(ctx context.Context, indexes []int) error {
 	for n, i := range indexes {
 		r := &d.rows[i]
 		r.funding = new(big.Int).Sub(r.fee, coins[n])
-		if r.funding.Sign() <= 0 {
+		if r.funding.Sign() < 0 {
 			r.funding = new(big.Int)
-			continue
 		}
-		if err := d.priceFunding(ctx, *r); err != nil {
-			return err
-		}
-		r.fee.Add(r.fee, d.fees.feeOf(d.fees.fund))
-		r.fee.Add(r.fee, d.fees.fundData)
+		r.isNew = r.cost.Nonce == 0 && coins[n].Sign() == 0
 	}
 	return nil
 }
 
-// priceFunding estimates the gas of a transaction that funds a row, once.
-func (d *drafting) priceFunding(ctx context.Context, r row) (err error) {
-	if d.fees.fund > 0 {
+// priceFundings estimates the gas of the transactions that fund rows, and adds their fees to those of the rows. Coin for a new account may take
+// more gas than for one that exists; see EIP-8037.
+func (d *drafting) priceFundings(ctx context.Context) error {
+	isFunded := func(r row) bool { return r.way == plan.ByFunding && r.funding.Sign() > 0 }
+	first := slices.IndexFunc(d.rows, isFunded)
+	if first < 0 {
 		return nil
 	}
-	if d.fees.fund, err = d.estimateCoin(ctx, *d.Payer, r.address); err != nil {
+	for _, isNew := range []bool{true, false} {
+		i := slices.IndexFunc(d.rows, func(r row) bool { return isFunded(r) && r.isNew == isNew })
+		if i < 0 {
+			continue
+		}
+		gas, err := d.estimateCoin(ctx, *d.Payer, d.rows[i].address)
+		if err != nil {
+			return err
+		}
+		d.fees.fund = max(d.fees.fund, gas)
+	}
+	data, err := d.dataFee(ctx, 1<<20, evm.Transaction{Gas: d.fees.fund, To: d.rows[first].address, Value: d.rows[first].funding})
+	if err != nil {
 		return err
 	}
-	d.fees.fundData, err = d.dataFee(ctx, 1<<20, evm.Transaction{Gas: d.fees.fund, To: r.address, Value: r.funding})
-	return err
+	d.fees.fundData = data
+	for i := range d.rows {
+		if r := &d.rows[i]; isFunded(*r) {
+			r.fee.Add(r.fee, d.fees.feeOf(d.fees.fund))
+			r.fee.Add(r.fee, data)
+		}
+	}
+	return nil
 }
 
 // estimateCoin returns the gas of a transaction that sends the coin: transferGas if that suffices, otherwise the estimate with a margin, such as

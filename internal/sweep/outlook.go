@@ -31,6 +31,7 @@ type Outlook struct {
 	// Fault is why nothing can be sent now; empty if there is no such reason.
 	Fault string
 
+	at    time.Time // when the network was read
 	send  []step
 	later []step // transactions of addresses that the payer funds before
 	rows  []condition
@@ -38,14 +39,20 @@ type Outlook struct {
 
 // Outlook settles the plan, simulates the transactions that are not sent yet, and returns what sending them would do.
 func (s *Sender) Outlook(ctx context.Context) (Outlook, error) {
+	at := s.now()
 	v, err := s.settle(ctx)
 	if err != nil {
 		return Outlook{}, err
 	}
-	o := Outlook{rows: v.rows}
+	if err := s.simulateFunding(ctx, v); err != nil {
+		return Outlook{}, err
+	}
+	o := Outlook{at: at, rows: v.rows}
 	var held []step // of the payer, which are sent only if a later one moves a row, because nonces have no gaps
 	for _, one := range s.openSteps(v) {
-		isAwaited := func(n int) bool { return slices.Contains(o.Moves, n) && v.rows[n-1].awaitsFunding }
+		isAwaited := func(n int) bool {
+			return slices.Contains(o.Moves, n) && v.rows[n-1].awaitsFunding && !s.isLateToFund(v)
+		}
 		moves := slices.DeleteFunc(slices.Clone(one.rows), func(n int) bool { return !isAwaited(n) })
 		if one.kind != funding { // those of the addresses are before those that fund them
 			if moves, err = s.simulate(ctx, v, one); err != nil {
@@ -75,11 +82,38 @@ func (s *Sender) Outlook(ctx context.Context) (Outlook, error) {
 // openSteps returns the transactions that are in no block and whose nonces are not used.
 func (s *Sender) openSteps(v *survey) (open []step) {
 	for _, one := range s.steps {
-		if v.receipts[one.hash] == nil && v.nonces[one.from] <= one.Nonce {
+		if v.isOpen(one) {
 			open = append(open, one)
 		}
 	}
 	return open
+}
+
+// simulateFunding simulates the transactions that fund addresses, and sets the conditions of the rows whose addresses would not get the coin. One
+// for which the payer holds too little is not simulated, because it would fail for that.
+func (s *Sender) simulateFunding(ctx context.Context, v *survey) error {
+	var steps []step
+	for _, one := range s.openSteps(v) {
+		if one.kind == funding && v.rows[one.rows[0]-1].awaitsFunding && v.balances[one.from].Cmp(one.Value) >= 0 {
+			steps = append(steps, one)
+		}
+	}
+	for batch := range slices.Chunk(steps, callBatch) {
+		var messages []quorum.Message
+		for _, one := range batch {
+			messages = append(messages, quorum.Message{From: one.from, To: one.To, Value: one.Value, Gas: one.Gas})
+		}
+		results, err := s.evm.Quorum.Simulate(ctx, v.tip, messages)
+		if err != nil {
+			return fmt.Errorf("simulate the transactions of the payer: %w", err)
+		}
+		for i, one := range batch {
+			if c := &v.rows[one.rows[0]-1]; results[i] == nil {
+				c.state, c.why, c.awaitsFunding = recorded.Refused, reasonCoin, false
+			}
+		}
+	}
+	return nil
 }
 
 // simulate returns the numbers of the open rows that a transaction would move, and sets the conditions of those that it would not.
@@ -138,8 +172,8 @@ func (s *Sender) fault(ctx context.Context, v *survey, o Outlook) (string, error
 	if len(o.send) == 0 {
 		return "", nil
 	}
-	if fault := s.timeFault(v); fault != "" {
-		return fault, nil
+	if fault, err := s.sendFault(ctx, v); fault != "" || err != nil {
+		return fault, err
 	}
 	fees, err := s.evm.Quorum.Fees(ctx)
 	if err != nil {
@@ -169,14 +203,49 @@ func (s *Sender) fault(ctx context.Context, v *survey, o Outlook) (string, error
 	return "", nil
 }
 
+// sendFault returns why nothing of the plan can be sent now; "" if there is no such reason.
+func (s *Sender) sendFault(ctx context.Context, v *survey) (string, error) {
+	if fault := s.timeFault(v); fault != "" {
+		return fault, nil
+	}
+	accounts := map[string]evm.Address{"destination": s.record.Plan.To}
+	if s.record.Plan.Payer != nil {
+		accounts["payer"] = s.record.Plan.Payer.Address
+	}
+	for name, account := range accounts {
+		isDestination, err := s.storage.IsDestination(ctx, script(account))
+		if err != nil {
+			return "", err
+		}
+		if isDestination {
+			return fmt.Sprintf("the %s %s is an address for an invoice since the plan was made: make a new plan with another one", name, account), nil
+		}
+	}
+	return "", nil
+}
+
 // timeFault returns that the plan was stopped or is over; "" if it is neither.
 func (s *Sender) timeFault(v *survey) string {
 	p := s.record.Plan
 	if !s.record.StoppedAt.IsZero() {
 		return fmt.Sprintf("the plan %s was stopped", p.ID)
 	}
-	if latest := p.ValidUntil.Add(-plan.EndMargin); !s.now().Before(latest) || !v.tip.Time.Before(latest) {
+	if s.isAfter(v, plan.EndMargin) {
 		return fmt.Sprintf("the plan %s is valid until %s: nothing is sent in its last two minutes or after its end", p.ID, p.Until())
+	}
+	return ""
+}
+
+// maxAge is the time after which an Outlook is not sent any more.
+const maxAge = 5 * time.Minute
+
+// ageFault returns why an Outlook that could be sent when the network was read cannot be sent now; "" if it can.
+func (s *Sender) ageFault(o Outlook) string {
+	if fault := s.timeFault(&survey{}); fault != "" {
+		return fault
+	}
+	if age := s.now().Sub(o.at); age < 0 || age > maxAge {
+		return "the network was read too long ago: say the command again"
 	}
 	return ""
 }
@@ -185,8 +254,11 @@ func (s *Sender) timeFault(v *survey) string {
 func millionGas(perGas *big.Int) *big.Int { return new(big.Int).Mul(perGas, big.NewInt(1_000_000)) }
 
 // Submit gives the transactions of an Outlook to the network. It records each before it is sent, so that a process that continues
-// after this one ended knows it. It must hold the lease.
+// after this one ended knows it. It must hold the lease. One of its errors is a *RefusedError.
 func (s *Sender) Submit(ctx context.Context, o Outlook) error {
+	if o.Fault == "" && len(o.send) > 0 {
+		o.Fault = s.ageFault(o)
+	}
 	if o.Fault != "" {
 		return fmt.Errorf("nothing is sent: %s", o.Fault)
 	}
@@ -196,10 +268,52 @@ func (s *Sender) Submit(ctx context.Context, o Outlook) error {
 	if err := s.storage.RecordSweepSent(ctx, s.record.MerchantID, s.record.Plan.ID, len(o.send)); err != nil {
 		return err
 	}
-	for _, one := range o.send {
-		if err := s.submit(ctx, one); err != nil {
+	err := each(o.send, func(one step) error { return s.submit(ctx, one) })
+	s.refused, _ = errors.AsType[*RefusedError](err)
+	return err
+}
+
+// RefusedError means that the endpoints refuse transactions. All others were given to the network, except those of the payer after one of its
+// own that is refused, because their nonces follow.
+type RefusedError struct {
+	First error // of the first transaction that is refused
+	Count int   // of refused transactions
+}
+
+// Error implements error.
+func (e *RefusedError) Error() string {
+	if e.Count == 1 {
+		return e.First.Error()
+	}
+	return fmt.Sprintf("%s; %d more are refused", e.First, e.Count-1)
+}
+
+// Unwrap returns the first error.
+func (e *RefusedError) Unwrap() error { return e.First }
+
+// each calls do for transactions. It returns a *RefusedError if do does for some, and ends at any other error.
+func each(steps []step, do func(step) error) error {
+	var refused *RefusedError
+	isPayerRefused := false
+	for _, one := range steps {
+		if isPayerRefused && one.isPayers() {
+			continue
+		}
+		err := do(one)
+		if r, isRefused := errors.AsType[*RefusedError](err); isRefused {
+			isPayerRefused = isPayerRefused || one.isPayers()
+			if refused == nil {
+				refused = &RefusedError{First: r.First}
+			}
+			refused.Count++
+			continue
+		}
+		if err != nil {
 			return err
 		}
+	}
+	if refused != nil {
+		return refused
 	}
 	return nil
 }
@@ -241,7 +355,11 @@ func (s *Sender) give(ctx context.Context, one step) error {
 	if err == nil || errors.Is(err, quorum.ErrNonceUsed) {
 		return nil
 	}
-	return fmt.Errorf("send %s: %w", one.hash, err)
+	err = fmt.Errorf("send %s: %w", one.hash, err)
+	if errors.Is(err, quorum.ErrRefused) {
+		return &RefusedError{First: err, Count: 1}
+	}
+	return err
 }
 
 // repeatInterval is the time after which transactions that are in no block are sent again, because nodes forget them.
@@ -264,15 +382,22 @@ func (s *Sender) Wait(ctx context.Context, wait time.Duration, report func(waiti
 			report(waiting)
 			last = waiting
 		}
-		if waiting == 0 || s.now().After(deadline) {
+		if waiting == 0 {
 			return nil
 		}
-		if err := s.submitFunded(ctx, v); err != nil {
+		if s.now().After(deadline) {
+			if s.refused != nil {
+				return s.refused
+			}
+			return nil
+		}
+		if err := s.submitFunded(ctx, v); err != nil && !errors.As(err, &s.refused) {
 			return err
 		}
 		if s.now().After(repeatAt) {
 			repeatAt = s.now().Add(repeatInterval)
-			if err := s.repeat(ctx, v); err != nil {
+			s.refused = nil
+			if err := s.repeat(ctx, v); err != nil && !errors.As(err, &s.refused) {
 				return err
 			}
 		}
@@ -284,44 +409,44 @@ func (s *Sender) Wait(ctx context.Context, wait time.Duration, report func(waiti
 
 // submitFunded sends the transactions of addresses that the payer has funded, unless the plan was stopped or is over.
 func (s *Sender) submitFunded(ctx context.Context, v *survey) error {
-	if s.timeFault(v) != "" {
-		return nil
+	if fault, err := s.sendFault(ctx, v); fault != "" || err != nil {
+		return err
 	}
-	for _, one := range s.openSteps(v) {
+	return each(s.openSteps(v), func(one step) error {
 		n := one.rows[0]
 		row, c := s.record.Rows[n-1], v.rows[n-1]
 		isReady := one.kind == moving && row.State == recorded.Sent && s.isFunding(row.Tx) && c.state == recorded.Planned && !c.awaitsFunding
 		if !isReady {
-			continue
+			return nil
 		}
-		if err := s.submit(ctx, one); err != nil {
-			return err
-		}
-	}
-	return nil
+		return s.submit(ctx, one)
+	})
 }
 
 // poll returns the time between two reads of the network.
 func (s *Sender) poll() time.Duration { return max(s.evm.Quorum.Poll, pollInterval) }
 
-// repeat sends the transactions of sent rows again that are in no block.
+// repeat sends the transactions of sent rows again that are in no block, unless the plan was stopped or is over.
 func (s *Sender) repeat(ctx context.Context, v *survey) error {
-	for _, one := range s.openSteps(v) {
+	if s.timeFault(v) != "" {
+		return nil
+	}
+	return each(s.openSteps(v), func(one step) error {
 		isSent := func(n int) bool {
 			row, awaits := s.record.Rows[n-1], v.rows[n-1].awaitsFunding
 			if row.State != recorded.Sent {
 				return false
 			}
+			if one.kind == funding && s.isLateToFund(v) {
+				return false
+			}
 			return row.Tx == one.hash.String() && (one.kind != moving || !awaits) || one.kind == funding && awaits
 		}
-		if !s.record.StoppedAt.IsZero() || !slices.ContainsFunc(one.rows, isSent) {
-			continue
+		if !slices.ContainsFunc(one.rows, isSent) {
+			return nil
 		}
-		if err := s.give(ctx, one); err != nil {
-			return err
-		}
-	}
-	return nil
+		return s.give(ctx, one)
+	})
 }
 
 // HasPayer reports whether the signed file has the transactions of a payer.

@@ -129,6 +129,7 @@ type row struct {
 	cost   plan.Cost  // of the transaction of the address
 	// funding is the amount that the payer sends to the address of a row whose way is fund, in the coin's smallest units.
 	funding *big.Int
+	isNew   bool // the address of such a row is no account yet
 }
 
 // sends reports whether the address of the row sends a transaction.

@@ -104,7 +104,13 @@ func newShop(t *testing.T, issued uint32) *shop {
 // newPlanner returns a planner that reads the node through two operators.
 func (s *shop) newPlanner(t *testing.T) *Planner {
 	t.Helper()
-	c, err := config.Load([]string{"CHEQUER_BASE_RPC=one=" + s.RPC + ",two=" + s.RPC, "CHEQUER_EVM_ADDRESS_QUERIES=on"})
+	return s.newPlannerThrough(t, s.RPC)
+}
+
+// newPlannerThrough is newPlanner with another URL of the second operator.
+func (s *shop) newPlannerThrough(t *testing.T, second string) *Planner {
+	t.Helper()
+	c, err := config.Load([]string{"CHEQUER_BASE_RPC=one=" + s.RPC + ",two=" + second, "CHEQUER_EVM_ADDRESS_QUERIES=on"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,6 +249,15 @@ func TestPlan_is_refused(t *testing.T) {
 	s.deepen(t)
 	invoice := plantest.Address("0x8b7f313935A5F5Ca4d2df1E95E2990Aefc909Bb1")
 	s.storage.destinations = []string{script(invoice)}
+	key, err := keys.Load(shopKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ahead, err := addresses(key, 900, 901)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := ahead[0] // which an invoice may get before the plan is sent
 	for name, tt := range map[string]struct {
 		change func(*Request)
 		want   string
@@ -259,6 +274,9 @@ func TestPlan_is_refused(t *testing.T) {
 		"of_an_unknown_wallet":        {func(r *Request) { r.Wallet = "x" }, `the shop has no ETH wallet "x"`},
 		"without_holdings":            {func(r *Request) { r.Assets = []string{"ETH-BASE"} }, "there is nothing to sweep"},
 		"with_an_address_as_payer":    {func(r *Request) { r.Payer = &s.addresses[1] }, "the payer is refused"},
+		"with_an_invoice_as_payer":    {func(r *Request) { r.Payer = &invoice }, "the payer is refused"},
+		"with_a_later_one_as_payer":   {func(r *Request) { r.Payer = &later }, "the payer is refused"},
+		"to_a_later_address":          {func(r *Request) { r.To = later }, "is an address for invoices"},
 		"with_a_payer_without_coin":   {func(r *Request) { r.Payer = &payer }, "its transactions may take"},
 		"for_a_wrong_share":           {func(r *Request) { r.SkipAbove = "two" }, `--skip-above "two"`},
 	} {

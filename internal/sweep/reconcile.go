@@ -107,13 +107,11 @@ func addSwept(s recorded.Sweep, asset chain.Asset, funded, out, fees *big.Int) e
 		if row.FundingFee != nil && asset.Policy.Balance {
 			funded.Add(funded, planned.Funding)
 		}
-		if row.State != recorded.Moved {
-			continue
-		}
-		if planned.Asset == asset.Code {
+		isMoved := row.State == recorded.Moved
+		if isMoved && planned.Asset == asset.Code {
 			out.Add(out, planned.Amount)
 		}
-		if !planned.SendsTransaction() || !asset.Policy.Balance {
+		if !planned.SendsTransaction() || !asset.Policy.Balance || row.Fee == nil && !isMoved {
 			continue
 		}
 		if row.Fee == nil {

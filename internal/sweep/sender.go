@@ -26,6 +26,8 @@ type SendStorage interface {
 	SaveSweepRows(ctx context.Context, id string, changes []recorded.Change) error
 	// RecordSweepSent records that transactions are being sent, or returns recorded.ErrStopped.
 	RecordSweepSent(ctx context.Context, merchantID, id string, transactions int) error
+	// IsDestination reports whether a script is that of an invoice, of any merchant.
+	IsDestination(ctx context.Context, script string) (bool, error)
 	// AcquireSweepLease acquires or renews a lease, or returns recorded.ErrHeld.
 	AcquireSweepLease(ctx context.Context, name, holder string, now time.Time, ttl time.Duration) error
 	// ReleaseSweepLease releases a lease that the holder has.
@@ -47,7 +49,8 @@ type Sender struct {
 	steps   []step
 	holder  string // of the lease
 	ttl     time.Duration
-	maxGas  uint64 // of a carrier that a browser wallet sends
+	maxGas  uint64        // of a carrier that a browser wallet sends
+	refused *RefusedError // of the transactions that were given to the network last; nil if none was refused
 }
 
 // step is a transaction of a signed file.
@@ -242,7 +245,7 @@ func (s *Sender) save(ctx context.Context, changes []recorded.Change) error {
 
 // row returns the new state of a row.
 func (s *Sender) row(n int, state recorded.State, tx string) recorded.Change {
-	return recorded.Change{Number: n, Row: recorded.Row{State: state, Tx: tx, ChangedAt: s.now().UTC()}}
+	return recorded.Change{Number: n, Row: recorded.Row{State: state, Tx: tx, ChangedAt: s.now().UTC(), FundingFee: s.record.Rows[n-1].FundingFee}}
 }
 
 // feeOf returns the most that transactions cost, without the fee that a rollup adds for their data.

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"context"
 	"fmt"
 	"math/big"
 	"slices"
@@ -77,7 +78,13 @@ func (d *deal) open(t *testing.T) *storage.Storage {
 // sender returns a new sender, as a new process has it.
 func (d *deal) sender(t *testing.T, store SendStorage) *Sender {
 	t.Helper()
-	c, err := config.Load([]string{"CHEQUER_BASE_RPC=one=" + d.RPC + ",two=" + d.RPC, "CHEQUER_EVM_ADDRESS_QUERIES=on"})
+	return d.senderThrough(t, store, d.RPC)
+}
+
+// senderThrough is sender with another URL of the second operator.
+func (d *deal) senderThrough(t *testing.T, store SendStorage, second string) *Sender {
+	t.Helper()
+	c, err := config.Load([]string{"CHEQUER_BASE_RPC=one=" + d.RPC + ",two=" + second, "CHEQUER_EVM_ADDRESS_QUERIES=on"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,6 +316,15 @@ func TestSend_refuses(t *testing.T) {
 		d.Call(t, nil, "anvil_setNextBlockBaseFeePerGas", "0x0")
 		d.MineBlock(t)
 	})
+	for name, account := range map[string]evm.Address{"destination": d.plan.To, "payer": payer} {
+		t.Run("a_"+name+"_that_an_invoice_has_since", func(t *testing.T) {
+			s := d.sender(t, issuedSince{store, script(account)})
+			o, err := s.Outlook(ctx)
+			if want := "the " + name + " " + account.String() + " is an address for an invoice since"; err != nil || !strings.Contains(o.Fault, want) {
+				t.Errorf("fault %q, error %v, want %s", o.Fault, err, want)
+			}
+		})
+	}
 	t.Run("a_plan_that_is_stopped", func(t *testing.T) {
 		if err := store.StopSweep(ctx, "shop", d.plan.ID, time.Now()); err != nil {
 			t.Fatal(err)
@@ -320,6 +336,16 @@ func TestSend_refuses(t *testing.T) {
 	if d.held(t, eurcBase) != 0 || d.settle(t).Count(recorded.Planned) != len(d.plan.Rows) {
 		t.Error("something was sent")
 	}
+}
+
+// issuedSince is a SendStorage in which an invoice has a script.
+type issuedSince struct {
+	SendStorage
+	script string
+}
+
+func (s issuedSince) IsDestination(_ context.Context, script string) (bool, error) {
+	return script == s.script, nil
 }
 
 // swapSignatures returns a signed file in which rows 1 and 2 have the signature of the other one.

@@ -250,6 +250,9 @@ func (s Session) show(o order) {
 	fmt.Fprintf(s.Out, "Destination: %s\n", o.plan.To)
 	if o.signsTransactions() {
 		fmt.Fprintf(s.Out, "Fee:         at most %s, which the plan values at %s EUR\n", o.plan.CoinText(o.plan.FeeMax.Amount), euroText(o.plan.FeeMax.Cents))
+		if price := o.plan.FeeMax.CoinPrice(); price != "" { // this computer knows no prices, and a changed plan may state less
+			fmt.Fprintf(s.Out, "             That is right if 1 %s costs no more than %s EUR.\n", o.plan.Network.Coin, price)
+		}
 	}
 	if o.plan.Payer != nil && o.Payer == "" {
 		fmt.Fprintln(s.Out, "The plan has a payer, whose transactions are not signed without --payer PATH: no token will be moved.")

@@ -133,12 +133,30 @@ Compare the fingerprint with that of the server: ` + encoded.Fingerprint() + `
 Sum:         12,420.899999 EURC, 0.000001 USDC and 0.017 ETH
 Destination: 0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D
 Fee:         at most 0.0001 ETH, which the plan values at 0.31 EUR
+             That is right if 1 ETH costs no more than 3,100.00 EUR.
 The plan has a payer, whose transactions are not signed without --payer PATH: no token will be moved.
 
 Note: Memory may be written to the swap space.
 `
 	if diff := cmp.Diff(want, f.out.String()); diff != "" {
 		t.Errorf("shown (-want +got):\n%s", diff)
+	}
+}
+
+// A plan that was changed on the server says that 5 ETH are worth 0.10 EUR. The computer that signs knows no prices.
+func TestRun_shows_the_price_of_the_coin_that_a_plan_assumes(t *testing.T) {
+	t.Parallel()
+	for cents, want := range map[int64]string{10: "0.02", 1_234_567: "2,469.13", 0: "0.00"} {
+		p := plantest.Funded(plantest.MadeAt)
+		p.FeeMax = plan.Fee{Amount: plantest.Number("5000000000000000000"), Cents: cents}
+		f := newFixture(t, p, nil)
+		f.request.Payer, f.request.MaxFee = "m/44'/60'/0'/0/0", "20000"
+		if _, err := f.Run(t.Context(), f.request); !errors.Is(err, io.EOF) {
+			t.Errorf("error = %v, want io.EOF", err)
+		}
+		if line := "That is right if 1 ETH costs no more than " + want + " EUR."; !strings.Contains(f.out.String(), line) {
+			t.Errorf("shown is %s, want %s", f.out, line)
+		}
 	}
 }
 

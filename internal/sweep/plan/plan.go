@@ -17,6 +17,9 @@ import (
 // enter a block.
 const EndMargin = 2 * time.Minute
 
+// FundingMargin is the time before the end of a plan from which no address is funded, because its own transaction follows that of the payer.
+const FundingMargin = time.Hour
+
 // Limits of a plan.
 const (
 	MaxRows     = 1000

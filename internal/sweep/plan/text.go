@@ -113,6 +113,15 @@ func (p Plan) CoinText(amount *big.Int) string {
 	return amountText(amount, CoinDecimals) + " " + p.Network.Coin
 }
 
+// CoinPrice returns the highest price in euro of a coin at which the fee has its value, such as "3,100.00"; "" if the fee is zero.
+func (f Fee) CoinPrice() string {
+	if f.Amount.Sign() == 0 {
+		return ""
+	}
+	price := new(big.Int).Exp(big.NewInt(10), big.NewInt(CoinDecimals), nil)
+	return amountText(price.Mul(price, big.NewInt(f.Cents)).Quo(price, f.Amount), 2)
+}
+
 // SkippedText returns the numbers of skipped amounts by reason, such as "3 cost more than 2 %, 2 not final yet".
 // skipAbove is that of the plan.
 func SkippedText(skipped []Skipped, skipAbove string) string {

@@ -45,13 +45,13 @@ type Row struct {
 	State     State
 	Tx        string // hash of the transaction that moves it: 0x and hex digits; empty while it is planned
 	ChangedAt time.Time
-	// Fee is the row's share of the fee of its transaction, in the smallest units of the coin. It is nil if the row is not moved, if its
-	// transaction is not one of the signed file, or if too few operators state the same fee.
+	// Fee is the row's share of the fee of its transaction, in the smallest units of the coin. It is nil if the row is neither moved nor the
+	// transaction of its address failed, if its transaction is not one of the signed file, or if too few operators state the same fee.
 	Fee *big.Int
 	// FundingFee is the fee of the transaction that sent the coin for the fee to the address, in the smallest units of the coin. It is nil if
 	// there is no such final transaction, or if too few operators state the same fee.
 	FundingFee *big.Int
-	// FeeEUR is the value of TotalFee in euro when the row was read as moved. It is empty if no price was known.
+	// FeeEUR is the value of TotalFee in euro when the fees were read. It is empty if no price was known.
 	FeeEUR decimal.NullDecimal
 }
 

@@ -184,6 +184,10 @@ func bigNumber(result json.RawMessage) (*big.Int, error) {
 	return n, nil
 }
 
+// maxEstimate is the largest amount of gas that an estimate may have: the limit of a block of Arbitrum, which is above those of the other
+// networks. Sums of such amounts with margins have less than 64 bits.
+var maxEstimate = big.NewInt(1 << 50)
+
 // estimates asks for the gas of transactions.
 func (e *endpoint) estimates(ctx context.Context, messages []Message) ([]Estimate, error) {
 	calls := make([]call, len(messages))
@@ -205,7 +209,7 @@ func (e *endpoint) estimates(ctx context.Context, messages []Message) ([]Estimat
 			continue
 		}
 		gas, err := numberOf(a)
-		if err == nil && !gas.IsUint64() {
+		if err == nil && gas.Cmp(maxEstimate) > 0 {
 			err = errFormat
 		}
 		if err != nil {

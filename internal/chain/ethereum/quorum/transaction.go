@@ -252,19 +252,22 @@ func parseReceiptFields(text string) (*Receipt, error) {
 // ErrNonceUsed means that the sender has used the nonce of a transaction, for it or for another one.
 var ErrNonceUsed = errors.New("the nonce is used")
 
+// ErrRefused means that endpoints refuse a transaction, for another reason than its nonce.
+var ErrRefused = errors.New("the endpoints refuse the transaction")
+
 // Submit gives a signed transaction, 0x and hex digits, to all endpoints of the panel. It returns nil if an endpoint accepts it or has it already,
-// ErrNonceUsed if none does and one says that the nonce is used, otherwise the error of an endpoint.
+// ErrNonceUsed if none does and one says that the nonce is used, ErrRefused if an endpoint refuses it, otherwise the error of an endpoint.
 func (q *Quorum) Submit(ctx context.Context, raw string) error {
 	var mu sync.Mutex
 	var accepted, used bool
-	var refusal error
+	var refusal, failure error
 	askEach(ctx, q.panel, q.isEnough, func(ctx context.Context, e *endpoint) bool {
 		answers, err := e.ask(ctx, call{"eth_sendRawTransaction", []any{raw}})
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
 		case err != nil:
-			refusal = err
+			failure = err
 			return false
 		case answers[0].err == nil, mentions(answers[0].err, "already known", "known transaction", "already imported", "alreadyknown", "already exists", "already in"):
 			accepted = true
@@ -281,7 +284,9 @@ func (q *Quorum) Submit(ctx context.Context, raw string) error {
 	case used:
 		return ErrNonceUsed
 	case refusal != nil:
-		return fmt.Errorf("the endpoints refuse the transaction: %w", refusal)
+		return fmt.Errorf("%w: %w", ErrRefused, refusal)
+	case failure != nil:
+		return fmt.Errorf("no endpoint takes the transaction: %w", failure)
 	}
 	return q.noAnswer("eth_sendRawTransaction")
 }
