@@ -165,6 +165,8 @@ type Payment struct {
 	// the received asset.
 	Symbol      string `json:"symbol,omitempty"`       // "EURC"
 	NetworkName string `json:"network_name,omitempty"` // "Base"
+	// Contested is only in a Resource: another unconfirmed transaction spends the same coins.
+	Contested bool `json:"contested,omitempty"`
 }
 
 // Quote is a set of prices that is held for a time.

@@ -241,6 +241,9 @@ type Transfer struct {
 	// Firm is true if a complete mempool shows the unconfirmed transaction, all its inputs are confirmed, it does not
 	// signal that it can be replaced, and it pays the least fee rate of the source.
 	Firm bool
+	// Contested is true if the source knows another transaction that spends an input of the unconfirmed transaction. Only one of
+	// them can get into a block.
+	Contested bool
 	// Since is set if the transfer may be in an earlier block than Block: the time of the
 	// last block that is known not to contain it. Zero otherwise.
 	Since time.Time

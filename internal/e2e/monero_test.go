@@ -161,6 +161,14 @@ func TestMonero_payments_are_taken_back(t *testing.T) {
 		t.Fatal(refusal)
 	}
 	s.shop.waitStatus(replaced.ForeignID, api.StatusPending, waitTimeout)
+	tab := open(t, phoneScreen)
+	tab.visit(s.process.url + "/invoice/" + replaced.ForeignID)
+	tab.waitFor("#st", "Payment seen", nil)
+	if refusal := s.node.Submit(t, second.Hex); refusal != "double spend" {
+		t.Fatalf("the daemon answers %q, want a double spend", refusal)
+	}
+	tab.waitFor("main", "this payment is contested", nil)
+	tab.picture(phoneScreen, "real_monero_contested")
 	s.node.FlushPool(t)
 	if refusal := s.node.Submit(t, second.Hex); refusal != "" {
 		t.Fatal(refusal)

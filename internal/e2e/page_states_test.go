@@ -78,6 +78,7 @@ var pageStates = []pageState{
 	{"older_money", ofPayment, onStubService("", olderMoney), 0},
 	{"dropped", ofPayment, atInvoice(nil, api.SimulateExact, api.SimulateReplace), 0},
 	{"seen", ofPayment, atInvoice(forOrder, api.SimulateExact), 0},
+	{"contested", ofPayment, onStubService("", contested), 0},
 	{"taken_back", ofPayment, atInvoice(nil, api.SimulateExact, api.SimulateConfirm, api.SimulateReorganise), 0},
 	{"partial", ofPayment, atInvoice(forOrder, api.SimulateUnder), 0},
 	{"partial_requoted", ofPayment, inOrder(atInvoice(nil, api.SimulateUnder), press("#help summary", "#requote"), clickThrough("#requote")), 0},

@@ -233,6 +233,14 @@ func olderMoney(r *api.Resource) {
 	}}
 }
 
+// contested gives the invoice a payment whose coins another unconfirmed transaction spends.
+func contested(r *api.Resource) {
+	r.Status, r.DueAmount = api.StatusPending, "0"
+	r.Payments = []api.Payment{{
+		ID: "c", CryptoCurrency: "BTC", Symbol: "BTC", NetworkName: "Bitcoin", Amount: "0.00065379", FiatAmount: "56.5", State: "seen", Required: 1, Tx: "1f", Contested: true,
+	}}
+}
+
 // withRefund makes the invoice late, with a refund in a state.
 func withRefund(state string) func(*api.Resource) {
 	return func(r *api.Resource) {

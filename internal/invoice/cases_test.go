@@ -226,6 +226,31 @@ func TestSeen_before_expiry_and_confirmed_after(t *testing.T) {
 	})
 }
 
+// A payment is contested while the source of its network knows another transaction that spends the same coins.
+func TestContested_payment_waits_for_a_block(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40", "BTC")
+	s.clock.Advance(time.Minute)
+	tx := s.send([]string{"coin:0"}, inv, "0.0005")
+	version := int64(-1)
+	for _, contested := range []bool{false, true, false, true} {
+		s.contested = contested
+		got := s.wantStatus(inv, invoice.Pending)
+		if int64(got.Version) == version {
+			t.Errorf("contested = %t: the version stays %d, so open pages do not show it", contested, version)
+		}
+		version = int64(got.Version)
+		if got.Payments()[0].Contested != contested || got.Payments()[0].State != invoice.PaymentSeen {
+			t.Errorf("the payment is %+v, want contested = %t", got.Payments()[0], contested)
+		}
+	}
+	s.mine(tx)
+	if got := s.wantStatus(inv, invoice.Paid); got.Payments()[0].Contested {
+		t.Error("the payment is contested in a block")
+	}
+}
+
 // C37: after a double spend to another recipient the payment does not count, even if the double spend was never
 // seen unconfirmed, and the merchant is notified.
 func TestDouble_spend_replaces_the_payment(t *testing.T) {

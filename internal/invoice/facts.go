@@ -111,10 +111,10 @@ func recordOf(recorded map[string]Recorded, network chain.ID, t chain.Transfer) 
 	return r
 }
 
-// changed reports whether a transfer is in another block or deeper than recorded, or firm for the first time.
+// changed reports whether a transfer is in another block or deeper than recorded, firm for the first time, or newly contested or not.
 func changed(r Recorded, t chain.Transfer, s chain.Snapshot) bool {
 	if t.Block == nil {
-		return r.BlockHash != "" || t.Firm && !r.Firm && s.Unconfirmed == chain.Complete
+		return r.BlockHash != "" || t.Firm && !r.Firm && s.Unconfirmed == chain.Complete || t.Contested != r.Contested
 	}
 	if r.BlockHash != t.Block.Hash {
 		return true

@@ -37,6 +37,7 @@ type shop struct {
 	hidden    string // transaction that scans do not show
 	behind    bool   // scans stop below the tip
 	notFirm   bool   // scans show unconfirmed transfers as not firm
+	contested bool   // scans show unconfirmed transfers as contested
 	partial   bool   // scans have partial coverage of unconfirmed transfers, as those of the light client
 	saveError error  // error of the next save of the progress
 
@@ -76,6 +77,7 @@ func (n shopNet) Scan(ctx context.Context, from chain.Cursor, watched chain.Watc
 	snapshot.Transfers = slices.DeleteFunc(snapshot.Transfers, func(t chain.Transfer) bool { return n.shop.hidden != "" && t.Tx == n.shop.hidden })
 	for i := range snapshot.Transfers {
 		snapshot.Transfers[i].Firm = snapshot.Transfers[i].Firm && !n.shop.notFirm
+		snapshot.Transfers[i].Contested = n.shop.contested && snapshot.Transfers[i].Block == nil
 	}
 	if n.shop.partial {
 		snapshot.Unconfirmed = chain.Partial

@@ -94,7 +94,7 @@ func sortedByBlock(transfers []chain.Transfer) []chain.Transfer {
 func (inv *Invoice) newRecord(o Observation, t chain.Transfer) Transfer {
 	record := Transfer{
 		ID: t.ID, Network: o.Network, Tx: t.Tx, Asset: t.Asset, Script: t.Script,
-		Amount: t.Amount, Spends: t.Spends, Coinbase: t.Coinbase, Unsure: t.Unsure,
+		Amount: t.Amount, Spends: t.Spends, Coinbase: t.Coinbase, Unsure: t.Unsure, Contested: t.Contested,
 	}
 	switch {
 	case !t.FirstSeen.IsZero():
@@ -149,7 +149,7 @@ func (inv *Invoice) onInvoiceClock(b chain.Block) chain.Block {
 // updateTransfer updates a recorded transfer with its current state on the network.
 func (inv *Invoice) updateTransfer(t *Transfer, o Observation, current chain.Transfer) {
 	// After a reorganisation a balance may rise in other steps.
-	t.Presence, t.Amount, t.Unsure = Present, current.Amount, current.Unsure
+	t.Presence, t.Amount, t.Unsure, t.Contested = Present, current.Amount, current.Unsure, current.Contested
 	if t.Tx == "" {
 		t.Tx = current.Tx
 	}
@@ -222,7 +222,7 @@ func (inv *Invoice) markMissing(t *Transfer, o Observation) {
 	})
 	timedOut := o.Snapshot.Started.Add(inv.Clock).Sub(t.FirstSeen) > unconfirmedTTL
 	if o.Snapshot.Unconfirmed == chain.Complete || spent || timedOut {
-		t.Presence, t.Instant = Replaced, false
+		t.Presence, t.Instant, t.Contested = Replaced, false, false
 		t.Firm = true // applyCap leaves it out if it returns
 		if !t.ConfirmedAt.IsZero() {
 			t.Presence = Reorged

@@ -55,6 +55,9 @@ type Transfer struct {
 	// Firm is true once the network's source showed the unconfirmed transfer as firm; see chain.Transfer. The zero-confirmation
 	// cap is applied then, and never again. It is also true once the transfer was gone: it waits for its block if it returns.
 	Firm bool
+	// Contested is true while the transfer is unconfirmed and the network's source knows another transaction that spends the same
+	// outputs.
+	Contested bool
 	// Instant is true if the transfer counts without a confirmation. It stays true in a block.
 	Instant bool
 	// Market is the fiat value at first sight, if that was after the quote's end and a rate was

@@ -320,7 +320,7 @@ func isVisible(before, after *Invoice, ignored map[string]bool) bool {
 		if ignored[t.ID] || t.isSettled() && !seen { // a new aggregate of transfers that were recorded before
 			continue
 		}
-		if !seen || b.Confirmations != t.Confirmations || b.Presence != t.Presence || (b.Block == nil) != (t.Block == nil) || b.Folded != t.Folded && !t.isSettled() {
+		if !seen || b.Confirmations != t.Confirmations || b.Contested != t.Contested || b.Presence != t.Presence || (b.Block == nil) != (t.Block == nil) || b.Folded != t.Folded && !t.isSettled() {
 			return true
 		}
 	}

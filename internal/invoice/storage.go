@@ -155,6 +155,7 @@ type Recorded struct {
 	Required      int
 	Folded        int // see Transfer
 	Firm          bool
+	Contested     bool
 }
 
 // UnpaidWindow is the age up to which an unpaid invoice counts towards an UnpaidLimit.

@@ -207,7 +207,7 @@ func TestUpdateInvoice_keeps_every_fact(t *testing.T) {
 				{
 					ID: "t1:0", Network: "ethereum", Tx: "t1", Asset: "WBTC", Script: "shop/ETH/0",
 					Amount:   money.MustParse("123456789012345678901.000000000000000001", money.Currency{Code: "WBTC", Decimals: 18}),
-					Presence: invoice.Reorged, FirstSeen: noon, Old: true, Unsure: true,
+					Presence: invoice.Reorged, FirstSeen: noon, Old: true, Unsure: true, Contested: true,
 				},
 			}
 			inv.State = invoice.State{
@@ -235,11 +235,11 @@ func TestUpdateInvoice_keeps_every_fact(t *testing.T) {
 		}
 
 		// Recorded transfers change, one transfer is added, and everything else stays the same.
-		want.Transfers[0].Confirmations = 2
+		want.Transfers[0].Confirmations, want.Transfers[1].Contested = 2, false
 		want.Transfers[1].Presence, want.Transfers[1].Block = invoice.Present, &chain.Block{Height: 7, Hash: "07", Time: noon}
 		want.Transfers = append(want.Transfers, invoice.Transfer{
 			ID: "t3:0", Network: "bitcoin", Tx: "t3", Asset: "BTC", Script: "shop/BTC/0", Amount: money.MustParse("1", money.BTC),
-			Presence: invoice.Replaced, FirstSeen: noon,
+			Presence: invoice.Replaced, FirstSeen: noon, Contested: true,
 		})
 		_, err = s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
 			inv.Transfers = want.Transfers

@@ -30,6 +30,7 @@ type transferRow struct {
 	toldReceived            bool
 	toldConfirmed           bool
 	firm, instant           bool
+	contested               bool
 	rate                    marketRateRow
 }
 
@@ -44,7 +45,7 @@ func transfersToRows(inv *invoice.Invoice) []transferRow {
 			coinbase: t.Coinbase, presence: string(t.Presence),
 			firstSeen: t.FirstSeen.UnixMilli(), sighted: t.Sighted, confirmedAt: millis(t.ConfirmedAt),
 			confirmations: int64(t.Confirmations), required: int64(t.Required), old: t.Old,
-			unsure: t.Unsure, folded: int64(t.Folded), toldReceived: t.ToldReceived, toldConfirmed: t.ToldConfirmed, firm: t.Firm, instant: t.Instant,
+			unsure: t.Unsure, folded: int64(t.Folded), toldReceived: t.ToldReceived, toldConfirmed: t.ToldConfirmed, firm: t.Firm, instant: t.Instant, contested: t.Contested,
 		}
 		if b := t.Block; b != nil {
 			rows[i].blockHeight = sql.Null[int64]{V: b.Height, Valid: true}
@@ -70,7 +71,7 @@ func (r transferRow) transfer(fiat money.Currency) (invoice.Transfer, error) {
 		Amount: amount, Coinbase: r.coinbase, Presence: invoice.Presence(r.presence),
 		FirstSeen: utc(r.firstSeen), Sighted: r.sighted, ConfirmedAt: fromMillis(r.confirmedAt),
 		Confirmations: int(r.confirmations), Required: int(r.required), Old: r.old, Unsure: r.unsure,
-		Folded: int(r.folded), ToldReceived: r.toldReceived, ToldConfirmed: r.toldConfirmed, Firm: r.firm, Instant: r.instant,
+		Folded: int(r.folded), ToldReceived: r.toldReceived, ToldConfirmed: r.toldConfirmed, Firm: r.firm, Instant: r.instant, Contested: r.contested,
 	}
 	if r.blockHeight.Valid {
 		t.Block = &chain.Block{Height: r.blockHeight.V, Hash: r.blockHash, Time: fromMillis(r.blockTime)}
@@ -91,7 +92,7 @@ func (r transferRow) transfer(fiat money.Currency) (invoice.Transfer, error) {
 // transferColumns are the columns that readTransferColumns reads.
 const transferColumns = `network, id, invoice_id, tx, asset, script, amount, currency,
 	decimals, coinbase, presence, first_seen, sighted, block_height, block_hash,
-	block_time, confirmed_at, confirmations, required, old, unsure, market, folded, told_received, told_confirmed, firm, instant,
+	block_time, confirmed_at, confirmations, required, old, unsure, market, folded, told_received, told_confirmed, firm, instant, contested,
 	rate, rate_source, rate_at`
 
 // readTransferRows reads the transfers of an invoice, in order.
@@ -102,7 +103,7 @@ func readTransferRows(ctx context.Context, q querier, invoiceID string) ([]trans
 func readTransferColumns(row scanner) (r transferRow, err error) {
 	err = row.Scan(&r.network, &r.id, &r.invoiceID, &r.tx, &r.asset, &r.script, &r.amount, &r.currency,
 		&r.decimals, &r.coinbase, &r.presence, &r.firstSeen, &r.sighted, &r.blockHeight, &r.blockHash,
-		&r.blockTime, &r.confirmedAt, &r.confirmations, &r.required, &r.old, &r.unsure, &r.market, &r.folded, &r.toldReceived, &r.toldConfirmed, &r.firm, &r.instant,
+		&r.blockTime, &r.confirmedAt, &r.confirmations, &r.required, &r.old, &r.unsure, &r.market, &r.folded, &r.toldReceived, &r.toldConfirmed, &r.firm, &r.instant, &r.contested,
 		&r.rate.price, &r.rate.source, &r.rate.at)
 	return r, err
 }
@@ -113,14 +114,14 @@ func (r transferRow) insert(ctx context.Context, q querier, number int64) error 
 		INSERT INTO transfers (
 			network, id, invoice_id, number, tx, asset, script, amount, currency,
 			decimals, spends, coinbase, presence, first_seen, sighted, block_height, block_hash,
-			block_time, confirmed_at, confirmations, required, old, unsure, market, folded, told_received, told_confirmed, firm, instant,
+			block_time, confirmed_at, confirmations, required, old, unsure, market, folded, told_received, told_confirmed, firm, instant, contested,
 			rate, rate_source, rate_at
 		) VALUES (
-			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31
+			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32
 		)`,
 		r.network, r.id, r.invoiceID, number, r.tx, r.asset, r.script, r.amount, r.currency,
 		r.decimals, r.coinbase, r.presence, r.firstSeen, r.sighted, r.blockHeight, r.blockHash,
-		r.blockTime, r.confirmedAt, r.confirmations, r.required, r.old, r.unsure, r.market, r.folded, r.toldReceived, r.toldConfirmed, r.firm, r.instant,
+		r.blockTime, r.confirmedAt, r.confirmations, r.required, r.old, r.unsure, r.market, r.folded, r.toldReceived, r.toldConfirmed, r.firm, r.instant, r.contested,
 		r.rate.price, r.rate.source, r.rate.at)
 	return err
 }
@@ -131,10 +132,10 @@ func (r transferRow) update(ctx context.Context, q querier) error {
 		UPDATE transfers SET
 			presence = $3, first_seen = $4, sighted = $5, block_height = $6, block_hash = $7, block_time = $8,
 			confirmed_at = $9, confirmations = $10, required = $11, old = $12, market = $13, tx = $14, amount = $15, unsure = $16,
-			folded = $17, told_received = $18, told_confirmed = $19, firm = $20, instant = $21, rate = $22, rate_source = $23, rate_at = $24
+			folded = $17, told_received = $18, told_confirmed = $19, firm = $20, instant = $21, contested = $22, rate = $23, rate_source = $24, rate_at = $25
 		WHERE network = $1 AND id = $2`,
 		r.network, r.id, r.presence, r.firstSeen, r.sighted, r.blockHeight, r.blockHash, r.blockTime,
-		r.confirmedAt, r.confirmations, r.required, r.old, r.market, r.tx, r.amount, r.unsure, r.folded, r.toldReceived, r.toldConfirmed, r.firm, r.instant,
+		r.confirmedAt, r.confirmations, r.required, r.old, r.market, r.tx, r.amount, r.unsure, r.folded, r.toldReceived, r.toldConfirmed, r.firm, r.instant, r.contested,
 		r.rate.price, r.rate.source, r.rate.at)
 	return err
 }
@@ -207,7 +208,7 @@ const finishedAbove = `
 	WHERE network = $1 AND presence = 'present' AND block_height > $2 AND confirmations >= required`
 
 // selectRecorded selects the columns that readRecorded reads.
-const selectRecorded = "SELECT invoice_id, id, tx, script, asset, amount, currency, decimals, first_seen, block_hash, block_height, confirmations, required, folded, firm"
+const selectRecorded = "SELECT invoice_id, id, tx, script, asset, amount, currency, decimals, first_seen, block_hash, block_height, confirmations, required, folded, firm, contested"
 
 // RecordedTransfers implements invoice.Storage and watcher.Storage.
 func (s *Storage) RecordedTransfers(ctx context.Context, network chain.ID, aboveHeight int64) ([]invoice.Recorded, error) {
@@ -233,7 +234,7 @@ func readRecorded(row scanner) (r invoice.Recorded, err error) {
 	var coin money.Currency
 	var firstSeen int64
 	var height sql.Null[int64]
-	err = row.Scan(&r.InvoiceID, &r.ID, &r.Tx, &r.Script, &r.Asset, &amount, &coin.Code, &coin.Decimals, &firstSeen, &r.BlockHash, &height, &r.Confirmations, &r.Required, &r.Folded, &r.Firm)
+	err = row.Scan(&r.InvoiceID, &r.ID, &r.Tx, &r.Script, &r.Asset, &amount, &coin.Code, &coin.Decimals, &firstSeen, &r.BlockHash, &height, &r.Confirmations, &r.Required, &r.Folded, &r.Firm, &r.Contested)
 	if err != nil {
 		return r, err
 	}

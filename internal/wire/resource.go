@@ -36,6 +36,7 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 		WatchedUntil: Time(inv.ExpiresAt().Add(invoice.WatchPeriod)), MayRequote: evaluation.MayRequote(invoice.Shopper, now),
 	}
 	for i, p := range reported {
+		r.Payments[i].Contested = p.Contested
 		if a, known := invoices.KnownAsset(p.Network, p.Asset); known {
 			r.Payments[i].Symbol, r.Payments[i].NetworkName = a.Symbol, a.NetworkName
 		}

@@ -1,6 +1,7 @@
 package present
 
 import (
+	"slices"
 	"strconv"
 
 	"chequer/internal/api"
@@ -107,6 +108,9 @@ func showSeen(p *views.Payment, r api.Resource, s pageContext) {
 	p.Heading, p.Open = s.Text("seen.heading"), true
 	p.Steps = steps(s, "done", "now", "")
 	p.Lead = s.Text("seen.lead")
+	if slices.ContainsFunc(r.Payments, func(t api.Payment) bool { return t.State == "seen" && t.Contested }) {
+		p.Lead = s.Text("seen.contested")
+	}
 	p.Announcement = s.Text("seen.say")
 	if slowest, ok := slowestPayment(r); ok {
 		confirmations := strconv.Itoa(slowest.Confirmations)

@@ -54,6 +54,14 @@ var states = []struct {
 		"Payment seen – Atelier Nord", "Payment seen", "Received", "€56.50", 0, "1 of 2 confirmations. You can close this page.", "1 of 2",
 	},
 	{
+		"contested", func(r *api.Resource) {
+			contested := presenttest.Payment("seen")
+			contested.Contested = true
+			r.Status, r.DueAmount, r.Payments = api.StatusPending, "0", []api.Payment{contested}
+		},
+		"Payment seen – Atelier Nord", "Payment seen", "Received", "€56.50", 0, "1 of 2 confirmations. You can close this page.", "this payment is contested. It counts when it is in a block",
+	},
+	{
 		"paid", func(r *api.Resource) {
 			r.Status, r.DueAmount, r.PaidAmount, r.PaidAt = api.StatusPaid, "0", "56.5", "2026-11-27T12:52:00.000Z"
 			r.PaidTx, r.Payments = presenttest.Payment("").Tx, []api.Payment{presenttest.Payment("confirmed")}

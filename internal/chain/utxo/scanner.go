@@ -171,6 +171,7 @@ func (s *Scanner) transfers(tx Tx, waiting Waiting, watched chain.Watched) []cha
 	for i := range found {
 		found[i].FirstSeen = s.source.Seen(tx.ID)
 		found[i].Firm = waiting.Coverage == chain.Complete && waiting.Firm[tx.ID]
+		found[i].Contested = waiting.Contested[tx.ID]
 	}
 	return found
 }

@@ -90,6 +90,8 @@ type Waiting struct {
 	Txs   []Tx // those that pay watched destinations
 	// Firm are the IDs of the transactions of Txs that are firm; see chain.Transfer. None if Coverage is not Complete.
 	Firm map[string]bool
+	// Contested are the IDs of the transactions of Txs that are contested; see chain.Transfer.
+	Contested map[string]bool
 	// Conflicts are transactions that spend a watched outpoint.
 	Conflicts []chain.Conflict
 }

@@ -326,7 +326,7 @@ func (s *Storage) RecordedTransfers(_ context.Context, network chain.ID, above i
 			}
 			r := invoice.Recorded{
 				InvoiceID: inv.ID, ID: t.ID, Tx: t.Tx, Script: t.Script, Asset: t.Asset, Spends: slices.Clone(t.Spends), FirstSeen: t.FirstSeen,
-				Confirmations: t.Confirmations, Required: t.Required, Amount: t.Amount, Folded: t.Folded, Firm: t.Firm,
+				Confirmations: t.Confirmations, Required: t.Required, Amount: t.Amount, Folded: t.Folded, Firm: t.Firm, Contested: t.Contested,
 			}
 			if t.Block != nil {
 				r.BlockHash, r.BlockHeight = t.Block.Hash, t.Block.Height

@@ -58,7 +58,7 @@ func (s *Source) Waiting(ctx context.Context, watched chain.Watched) (utxo.Waiti
 	if err := s.list(ctx, watched); err != nil {
 		return utxo.Waiting{}, s.note(ctx, err)
 	}
-	w := utxo.Waiting{Coverage: chain.Complete, Since: s.pool.since, Firm: map[string]bool{}}
+	w := utxo.Waiting{Coverage: chain.Complete, Since: s.pool.since, Firm: map[string]bool{}, Contested: map[string]bool{}}
 	if s.pool.restricted {
 		w.Coverage = chain.Partial
 	}
@@ -68,6 +68,7 @@ func (s *Source) Waiting(ctx context.Context, watched chain.Watched) (utxo.Waiti
 			w.Txs = append(w.Txs, *e.tx)
 			// Rings only have outputs of blocks at least ten deep, and fees are those of the consensus.
 			w.Firm[hash] = w.Coverage == chain.Complete && !e.isContested
+			w.Contested[hash] = e.isContested
 		}
 		for _, o := range e.tx.Spends {
 			if watched.Outpoint(o) {

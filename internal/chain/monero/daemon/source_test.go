@@ -70,12 +70,16 @@ func TestSource_notices_that_a_transaction_is_contested(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t)
 	hash := m.add(true, coins(m.NewScript(t), "1.5"), options{})
-	if !only(t, m.scan(t)).Firm {
-		t.Error("the transfer is not firm")
+	if found := only(t, m.scan(t)); !found.Firm || found.Contested {
+		t.Errorf("the transfer is %+v, want one that is firm and not contested", found)
 	}
 	m.contested[hash] = true
-	if only(t, m.scan(t)).Firm {
-		t.Error("a contested transfer is firm")
+	if found := only(t, m.scan(t)); found.Firm || !found.Contested {
+		t.Errorf("the transfer is %+v, want one that is contested and not firm", found)
+	}
+	m.Mine(t, hash)
+	if found := only(t, m.scan(t)); found.Contested {
+		t.Error("a transfer in a block is contested")
 	}
 }
 
