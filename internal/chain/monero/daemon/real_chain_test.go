@@ -37,11 +37,11 @@ type sentTx struct {
 
 var _ chaintest.UTXOHarness = (*realChain)(nil)
 
-// startChain starts a daemon, a shop and a payer with a number of coins of 2 XMR.
-func startChain(t testing.TB, coins int, options ...monerotest.Option) *realChain {
+// startChain starts a daemon, a shop, and a payer with a number of coins of some units.
+func startChain(t testing.TB, coins int, units uint64) *realChain {
 	t.Helper()
-	n := monerotest.Start(t, options...)
-	c := &realChain{Node: n, payer: n.NewPayer(t, coins, 2e12), shop: n.NewWallet(t), next: new(uint32), sent: map[string]sentTx{}, indexes: map[string]uint32{}}
+	n := monerotest.Start(t)
+	c := &realChain{Node: n, payer: n.NewPayer(t, coins, units), shop: n.NewWallet(t), next: new(uint32), sent: map[string]sentTx{}, indexes: map[string]uint32{}}
 	c.key = "xmr:" + c.shop.Address + ":" + c.shop.ViewKey
 	var err error
 	if c.wallet, err = network.ParseKey(c.key); err != nil {
@@ -96,7 +96,13 @@ func (c *realChain) pay(t testing.TB, from *monerotest.Wallet, coin int64, outpu
 			to = append(to, monerotest.To{Address: c.wallet.Subaddress(index).String(), Amount: o.Amount.Minor().Uint64()})
 		}
 	}
-	tx := from.Prepare(t, coin, 0, to...)
+	return c.prepare(t, from, coin, 0, to)
+}
+
+// prepare makes a transaction with an unlock time.
+func (c *realChain) prepare(t testing.TB, from *monerotest.Wallet, coin int64, unlock uint64, to []monerotest.To) (hash string) {
+	t.Helper()
+	tx := from.Prepare(t, coin, unlock, to...)
 	c.sent[tx.Hash] = sentTx{tx, from, coin}
 	return tx.Hash
 }
@@ -223,7 +229,7 @@ func (c *realChain) fork(t testing.TB, url string) *realChain {
 // The cases share a daemon, because a new one takes half a minute.
 func TestSource_of_a_real_daemon_conforms(t *testing.T) {
 	const coins = 45 // that the suite spends at most
-	c := startChain(t, 2*coins)
+	c := startChain(t, 2*coins, 2e12)
 	for name, url := range map[string]string{"full": c.URL, "restricted": c.Restricted} {
 		t.Run(name, func(t *testing.T) {
 			chaintest.Run(t, func(t *testing.T) chaintest.Harness { return c.fork(t, url) })

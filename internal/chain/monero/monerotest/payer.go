@@ -9,8 +9,8 @@ type Payer struct {
 	unused []int64 // subaddresses with coins that Pay has not chosen
 }
 
-// maxDestinations is the number of destinations of a transaction, which has at most 16 outputs and needs one for change.
-const maxDestinations = 15
+// MaxDestinations is the number of destinations of a transaction, which has at most 16 outputs and needs one for change.
+const MaxDestinations = 15
 
 // confirmations is the number of confirmations that an output needs before it can be spent.
 const confirmations = 10
@@ -24,10 +24,10 @@ func (n *Node) NewPayer(t testing.TB, coins int, units uint64) *Payer {
 	for i, address := range p.Subaddresses(t, coins) {
 		p.unused = append(p.unused, int64(i)+1)
 		to = append(to, To{Address: address, Amount: units})
-		if len(to) == maxDestinations || i == coins-1 {
+		if len(to) == MaxDestinations || i == coins-1 {
 			n.Miner.Transfer(t, 0, to...)
 			to = nil
-			if _, unlocked := n.Miner.Balance(t); unlocked < units*(maxDestinations+1) { // the change is locked
+			if _, unlocked := n.Miner.Balance(t); unlocked < units*(MaxDestinations+1) { // the change is locked
 				n.Mine(t, confirmations)
 			}
 		}

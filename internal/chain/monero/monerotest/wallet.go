@@ -132,6 +132,7 @@ type Output struct {
 	Unlocked bool
 	Spent    bool
 	Tx       string `json:"tx_hash"`
+	Height   int64  `json:"block_height"`
 	// Subaddress is the index of the address that it paid.
 	Subaddress struct{ Major, Minor int64 } `json:"subaddr_index"`
 }
