@@ -31,6 +31,7 @@ type transaction struct {
 	spends    []string
 	firstSeen time.Time // of the earliest of its transfers
 	present   bool      // at least one of its transfers is present
+	amount    big.Int   // smallest units of its present transfers
 	confirmed bool
 	replaced  bool       // a transaction that counts spends one of its inputs
 	transfers []Transfer // in the order of their IDs
@@ -100,6 +101,9 @@ func (c *conflicts) add(t Transfer) {
 		tx.firstSeen = t.FirstSeen
 	}
 	tx.present = tx.present || t.Presence == Present
+	if t.Presence == Present {
+		tx.amount.Add(&tx.amount, t.Amount.Minor())
+	}
 	tx.confirmed = tx.confirmed || t.Presence == Present && t.Block != nil
 	tx.transfers = append(tx.transfers, t)
 	key := txRecipient{t.Tx, t.recipient()}
@@ -129,7 +133,8 @@ func (c *conflicts) presentAmount(tx *transaction, to recipient) *big.Int {
 
 // findReplaced sets winners, and sets replaced for the other present transactions that spend an outpoint
 // of a winner. Of the transactions that spend the same outpoint at most one counts: a confirmed one before
-// unconfirmed ones, then the one that was first seen last.
+// unconfirmed ones, then the one that was first seen last. Several can be confirmed only if they share a
+// one-time key, of which the recipient spends the largest output; see chain.OneTimeOutpoint.
 func (c *conflicts) findReplaced() {
 	var order []*transaction
 	for _, tx := range c.transactions {
@@ -143,6 +148,11 @@ func (c *conflicts) findReplaced() {
 				return -1
 			}
 			return 1
+		}
+		if x.confirmed {
+			if byAmount := y.amount.Cmp(&x.amount); byAmount != 0 {
+				return byAmount
+			}
 		}
 		return cmp.Or(y.firstSeen.Compare(x.firstSeen), cmp.Compare(x.id, y.id))
 	})
