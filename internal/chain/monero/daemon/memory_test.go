@@ -44,7 +44,10 @@ type memory struct {
 	restricted bool
 	contested  map[string]bool
 	hidden     map[string]bool // left out of answers with transactions
-	asked      []string        // hashes of transactions that were asked for
+	private    map[string]bool // in the pool, but not sent to peers
+	rewards    map[int]string  // transactions of miners in JSON, by height
+	isDown     bool
+	asked      []string // hashes of transactions that were asked for
 }
 
 type memoryBlock struct {
@@ -65,7 +68,7 @@ var _ chaintest.UTXOHarness = (*memory)(nil)
 // newMemory returns a chain of 80 blocks, and a wallet.
 func newMemory(t testing.TB) *memory {
 	t.Helper()
-	m := &memory{t: t, known: map[string]monero.Address{}, txs: map[string]memoryTx{}, contested: map[string]bool{}, hidden: map[string]bool{}}
+	m := &memory{t: t, known: map[string]monero.Address{}, txs: map[string]memoryTx{}, contested: map[string]bool{}, hidden: map[string]bool{}, private: map[string]bool{}, rewards: map[int]string{}}
 	m.server = httptest.NewServer(http.HandlerFunc(m.serve))
 	t.Cleanup(m.server.Close)
 	m.wallets = []*monero.Wallet{newWallet(t)}
@@ -152,6 +155,8 @@ type options struct {
 	unlock     uint64
 	commitment string               // of each output instead of the right one
 	secret     *edwards25519.Scalar // of the key of the transaction; random if nil
+	keys       [][]byte             // more keys of the transaction, before the right one
+	reward     int                  // height of the block whose reward the transaction is, with plain amounts and without view tags; 0 for another one
 }
 
 // build returns a transaction that pays destinations. See Zero to Monero 2.0, sections 4.2 to 4.4 and 5.3.
@@ -184,6 +189,10 @@ func (m *memory) build(outputs []chaintest.Output, o options) (hash string, tx m
 		if commitment == "" {
 			commitment = commit(units, scalarOf(keccak([]byte("commitment_mask"), secret.Bytes())))
 		}
+		if o.reward > 0 {
+			vout = append(vout, map[string]any{"amount": units, "target": map[string]any{"key": hex.EncodeToString(key.Bytes())}})
+			continue
+		}
 		vout = append(vout, map[string]any{"amount": 0, "target": map[string]any{"tagged_key": map[string]any{
 			"key": hex.EncodeToString(key.Bytes()), "view_tag": hex.EncodeToString(keccak([]byte("view_tag"), derivation)[:1]),
 		}}})
@@ -197,9 +206,12 @@ func (m *memory) build(outputs []chaintest.Output, o options) (hash string, tx m
 	for _, image := range o.images {
 		vin = append(vin, map[string]any{"key": map[string]any{"amount": 0, "key_offsets": []int{1}, "k_image": image}})
 	}
+	signatures := map[string]any{"type": 6, "txnFee": 1, "ecdhInfo": amounts, "outPk": commitments}
+	if o.reward > 0 {
+		vin, signatures = []any{map[string]any{"gen": map[string]any{"height": o.reward}}}, map[string]any{"type": 0}
+	}
 	encoded, err := json.Marshal(map[string]any{
-		"version": 2, "unlock_time": o.unlock, "vin": vin, "vout": vout, "extra": extra(additional),
-		"rct_signatures": map[string]any{"type": 6, "txnFee": 1, "ecdhInfo": amounts, "outPk": commitments},
+		"version": 2, "unlock_time": o.unlock, "vin": vin, "vout": vout, "extra": extra(o.keys, additional), "rct_signatures": signatures,
 	})
 	if err != nil {
 		m.t.Fatal(err)
@@ -208,11 +220,16 @@ func (m *memory) build(outputs []chaintest.Output, o options) (hash string, tx m
 	return hex.EncodeToString(sum[:]), memoryTx{json: string(encoded), images: o.images, received: time.Now()}
 }
 
-// extra returns the extra field: one key, or a random key and one for each output.
-func extra(keys [][]byte) (numbers []int) {
-	field := append([]byte{1}, keys[0]...)
-	if len(keys) > 1 {
-		field = append([]byte{1}, new(edwards25519.Point).ScalarBaseMult(randomScalar()).Bytes()...)
+// extra returns the extra field: some keys, and then one key, or a random key and one for each output.
+func extra(before, keys [][]byte) (numbers []int) {
+	var field []byte
+	for _, k := range before {
+		field = append(append(field, 1), k...)
+	}
+	if len(keys) == 1 {
+		field = append(append(field, 1), keys[0]...)
+	} else {
+		field = append(append(field, 1), new(edwards25519.Point).ScalarBaseMult(randomScalar()).Bytes()...)
 		field = append(field, 4, byte(len(keys)))
 		for _, k := range keys {
 			field = append(field, k...)
@@ -366,7 +383,7 @@ func (m *memory) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		Hashes []string `json:"txs_hashes"`
 	}
-	if err := json.Unmarshal(body, &call); err != nil {
+	if err := json.Unmarshal(body, &call); err != nil || m.isDown {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
@@ -425,6 +442,9 @@ func (m *memory) serve(w http.ResponseWriter, r *http.Request) {
 func (m *memory) block(height int) map[string]any {
 	header := m.header(height)
 	miner := fmt.Sprintf(`{"version":2,"unlock_time":%d,"vin":[{"gen":{"height":%d}}],"vout":[],"extra":[],"rct_signatures":{"type":0}}`, height+60, height)
+	if reward, isPaid := m.rewards[height]; isPaid {
+		miner = reward
+	}
 	answer := map[string]any{
 		"block_header": header, "miner_tx_hash": minerHash(height),
 		"json": fmt.Sprintf(`{"major_version":16,"prev_id":%q,"miner_tx":%s}`, header["prev_hash"], miner),
@@ -451,7 +471,7 @@ func (m *memory) transactions(hashes []string) map[string]any {
 		case height >= 0:
 			answer["block_height"] = height
 		case slices.Contains(m.pool, hash):
-			answer["in_pool"], answer["double_spend_seen"], answer["received_timestamp"] = true, m.contested[hash], 0
+			answer["in_pool"], answer["double_spend_seen"], answer["received_timestamp"], answer["relayed"] = true, m.contested[hash], 0, !m.private[hash]
 			if !m.restricted {
 				answer["received_timestamp"] = tx.received.Unix()
 			}

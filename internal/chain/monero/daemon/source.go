@@ -20,7 +20,8 @@ import (
 // Source reads Monero for wallets that only have the private view key. It trusts the daemon. It implements utxo.Source.
 //
 // Every block and every transaction in the pool is scanned once for each wallet: the commitment of an output proves that it pays a
-// subaddress of the wallet, whichever that is. So a destination that is added later needs no second reading.
+// subaddress of the wallet, whichever that is. Outputs with plain amounts have no commitment: each wallet and each key of the transaction
+// gives a subaddress that such an output may pay. So a destination that is added later needs no second reading.
 type Source struct {
 	client  *Client
 	wallets func() []*monero.Wallet
@@ -79,19 +80,17 @@ func (s *Source) Health() chain.Health {
 	return s.health
 }
 
-// note records the error of a request for Health.
+// note records the error of a request for Health, and a gap in the view of the pool.
 func (s *Source) note(ctx context.Context, err error) error {
-	if errors.Is(err, utxo.ErrNoBlock) {
+	if err == nil || errors.Is(err, utxo.ErrNoBlock) || errors.Is(err, chain.ErrChanged) {
 		return err
 	}
-	if err != nil && ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	s.pool.interrupt() // the daemon may have restarted
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil {
-		return nil
-	}
 	s.health.Fault, s.health.Progress = err.Error(), ""
 	if behind, isBehind := errors.AsType[*BehindError](err); isBehind {
 		s.health.Progress, s.health.Height = behind.Error(), behind.Height
@@ -108,7 +107,10 @@ func (s *Source) Best(ctx context.Context) (utxo.Header, error) {
 	if err != nil {
 		return utxo.Header{}, s.note(ctx, err)
 	}
-	s.pool.restricted = info.Restricted
+	if s.pool.restricted = info.Restricted; !s.pool.startedAt.Equal(info.StartedAt) {
+		s.pool.startedAt = info.StartedAt
+		s.pool.interrupt()
+	}
 	s.mu.Lock()
 	s.health.Height, s.health.Fault, s.health.Progress = tip.Height, "", ""
 	s.mu.Unlock()
@@ -209,7 +211,7 @@ func (s *Source) checkWallets() {
 	}
 }
 
-// scan returns a transaction with the outputs that pay the wallets. All others have no script and no amount.
+// scan returns a transaction with the outputs that pay the wallets, or may pay them. All others have no script and no amount.
 func (s *Source) scan(raw Tx) (utxo.Tx, error) {
 	t, err := monero.ParseTransaction(raw.JSON)
 	if err != nil {
@@ -225,8 +227,13 @@ func (s *Source) scan(raw Tx) (utxo.Tx, error) {
 			if p.Amount == 0 || p.Amount > math.MaxInt64 {
 				continue
 			}
+			script := network.Script(p.SpendKey)
+			if out := &tx.Outputs[p.Output]; out.Script != "" {
+				out.Others = append(out.Others, script)
+				continue
+			}
 			tx.Outputs[p.Output] = utxo.Output{
-				Script: network.Script(p.SpendKey), Units: int64(p.Amount),
+				Script: script, Units: int64(p.Amount),
 				Unsure: t.Locked() && !t.Coinbase, // a coinbase transaction is always locked, which its maturity covers
 			}
 			tx.Spends = append(tx.Spends, chain.OneTimeOutpoint(hex.EncodeToString(p.Key[:])))
