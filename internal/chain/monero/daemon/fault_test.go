@@ -161,3 +161,21 @@ func TestSource_with_keys_of_a_small_order(t *testing.T) {
 		t.Errorf("transfer %+v", got)
 	}
 }
+
+// A pool can have 100,000 transactions. They are not kept in memory at once, and an error does not lose those that were read.
+func TestSource_reads_a_large_pool_in_parts(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t)
+	script := m.NewScript(t)
+	for range 250 {
+		m.add(true, coins(script, "1"), options{})
+	}
+	m.broken = m.pool[249]
+	if _, err := m.scanner.Scan(t.Context(), chain.Cursor{}, chaintest.Watch{}); err == nil {
+		t.Fatal("a scan succeeds without a part of the pool")
+	}
+	m.asked, m.broken = nil, ""
+	if _, err := m.scanner.Scan(t.Context(), chain.Cursor{}, chaintest.Watch{}); err != nil || len(m.asked) != 50 {
+		t.Errorf("the second scan asked for %d transactions, error %v, want the 50 that were not read", len(m.asked), err)
+	}
+}

@@ -106,10 +106,21 @@ func (s *Source) list(ctx context.Context, watched chain.Watched) error {
 	for _, hash := range hashes {
 		listed[hash] = s.pool.entries[hash] != nil && s.pool.entries[hash].tx != nil
 	}
-	txs, err := s.client.Transactions(ctx, wanted)
+	for batch := range slices.Chunk(wanted, maxBatch) { // the pool may be too large for the memory
+		if err := s.read(ctx, batch, listed, started); err != nil {
+			return err
+		}
+	}
+	s.pool.leave(listed, started)
+	return nil
+}
+
+// read reads transactions of the pool. It removes those that have left the pool since from listed.
+func (s *Source) read(ctx context.Context, hashes []string, listed map[string]bool, now time.Time) error {
+	txs, err := s.client.Transactions(ctx, hashes)
 	if missed, isMissed := errors.AsType[*MissedError](err); isMissed {
 		for _, hash := range missed.Hashes {
-			delete(listed, hash) // it left the pool between the calls
+			delete(listed, hash)
 		}
 	} else if err != nil {
 		return err
@@ -119,12 +130,11 @@ func (s *Source) list(ctx context.Context, watched chain.Watched) error {
 			delete(listed, raw.Hash) // mined since
 			continue
 		}
-		if err := s.add(raw, started); err != nil {
+		if err := s.add(raw, now); err != nil {
 			return err
 		}
 		listed[raw.Hash] = true
 	}
-	s.pool.leave(listed, started)
 	return nil
 }
 

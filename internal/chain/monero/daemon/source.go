@@ -177,20 +177,27 @@ func (s *Source) readBlock(ctx context.Context, height int64, hash string) (utxo
 	if err != nil {
 		return utxo.Block{}, err
 	}
-	txs, err := s.client.Transactions(ctx, b.TxHashes)
+	read := utxo.Block{Header: s.header(b.Header)}
+	reward, err := s.scan(Tx{Hash: b.MinerTxHash, JSON: b.MinerTx, Height: height})
 	if err != nil {
 		return utxo.Block{}, err
 	}
-	read := utxo.Block{Header: s.header(b.Header)}
-	for _, raw := range append([]Tx{{Hash: b.MinerTxHash, JSON: b.MinerTx, Height: height}}, txs...) {
-		if raw.InPool || raw.Height != height {
-			return utxo.Block{}, chain.ErrChanged
-		}
-		tx, err := s.scan(raw)
+	read.Txs = append(read.Txs, reward)
+	for batch := range slices.Chunk(b.TxHashes, maxBatch) {
+		txs, err := s.client.Transactions(ctx, batch)
 		if err != nil {
 			return utxo.Block{}, err
 		}
-		read.Txs = append(read.Txs, tx)
+		for _, raw := range txs {
+			if raw.InPool || raw.Height != height {
+				return utxo.Block{}, chain.ErrChanged
+			}
+			tx, err := s.scan(raw)
+			if err != nil {
+				return utxo.Block{}, err
+			}
+			read.Txs = append(read.Txs, tx)
+		}
 	}
 	return read, nil
 }
