@@ -179,3 +179,40 @@ func TestSource_reads_a_large_pool_in_parts(t *testing.T) {
 		t.Errorf("the second scan asked for %d transactions, error %v, want the 50 that were not read", len(m.asked), err)
 	}
 }
+
+// The block at a height is replaced between the calls for its header and for the block.
+func TestSource_scans_again_after_a_block_is_replaced_meanwhile(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t)
+	script := m.NewScript(t)
+	m.Mine(t, m.add(true, coins(script, "1.5"), options{}))
+	replacement := m.add(false, coins(script, "0.5"), options{})
+	m.onBlock = func() {
+		m.blocks = m.blocks[:20]
+		for len(m.blocks) < 80 {
+			m.addBlock()
+		}
+		m.addBlock(replacement)
+	}
+	if got := only(t, m.scan(t)); got.Tx != replacement || got.Block.Hash != m.blocks[80].hash {
+		t.Errorf("transfer %+v, want one of %s in block %s", got, replacement, m.blocks[80].hash)
+	}
+	if fault := m.scanner.Health().Fault; fault != "" {
+		t.Errorf("fault %q", fault)
+	}
+}
+
+// The pool of the daemon lists a transaction that is in a block.
+func TestSource_shows_a_transaction_in_the_pool_and_in_a_block_once(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t)
+	hash := m.add(true, coins(m.NewScript(t), "1.5"), options{})
+	only(t, m.scan(t))
+	m.Mine(t, hash)
+	m.pool = append(m.pool, hash)
+	for range 2 {
+		if got := only(t, m.scan(t)); got.Block == nil {
+			t.Errorf("transfer %+v, want it in a block", got)
+		}
+	}
+}

@@ -45,6 +45,7 @@ type memory struct {
 	private    map[string]bool // in the pool, but not sent to peers
 	rewards    map[int]string  // transactions of miners in JSON, by height
 	isDown     bool
+	onBlock    func()   // called before the first answer with a block
 	broken     string   // hash of a transaction; calls for it fail
 	asked      []string // hashes of transactions that were asked for
 }
@@ -324,6 +325,10 @@ func (m *memory) serve(w http.ResponseWriter, r *http.Request) {
 		if call.Params.Height >= len(m.blocks) {
 			failure = map[string]any{"code": -2, "message": "Requested block height is too big."}
 			break
+		}
+		if before := m.onBlock; before != nil {
+			m.onBlock = nil
+			before()
 		}
 		result = m.block(call.Params.Height)
 	case "/get_transactions":

@@ -67,17 +67,26 @@ func Arguments(arguments ...string) Option {
 	return func(n *Node) { n.arguments = append(n.arguments, arguments...) }
 }
 
-// Require skips a test outside a nightly run, and fails it if a program is missing there. See fetch.sh.
+// Require skips a test outside a nightly run, and fails it if a program is missing there. See fetch.sh. Benchmarks run at
+// any time, and check Missing first.
 func Require(t testing.TB) {
 	t.Helper()
-	if os.Getenv("E2E_NIGHTLY") == "" {
+	if _, isBenchmark := t.(*testing.B); !isBenchmark && os.Getenv("E2E_NIGHTLY") == "" {
 		t.Skip("programs of Monero are for make nightly")
 	}
+	if program := Missing(); program != "" {
+		t.Fatalf("%s is not installed", program)
+	}
+}
+
+// Missing returns the name of a program that is not installed, "" if all are.
+func Missing() string {
 	for _, program := range []string{daemonProgram, walletProgram} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Fatalf("%s is missing in a nightly run: %v", program, err)
+			return program
 		}
 	}
+	return ""
 }
 
 // initialHeight is the height of a new chain. The coins of its first 20 blocks can be spent, which is enough for the rings
