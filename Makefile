@@ -102,7 +102,7 @@ nightly: test ## Run the slow tests too, and build for other systems
 	E2E_NIGHTLY=on $(GO) test -count=1 -run Geth ./internal/chain/ethereum/quorum
 	E2E_NIGHTLY=on $(GO) test -timeout 30m -count=1 ./internal/chain/lightning/lndtest
 	E2E_NIGHTLY=on $(GO) test -timeout 30m -count=1 ./internal/chain/monero/monerotest
-	E2E_NIGHTLY=on $(GO) test -timeout 30m -count=1 -run real_daemon ./internal/chain/monero/daemon
+	E2E_NIGHTLY=on $(GO) test -timeout 60m -count=1 -run real_daemon ./internal/chain/monero/daemon
 	for target in money:FuzzParse keys:FuzzParse server:FuzzCreate server:FuzzAuth rates:FuzzKraken chain/monero/daemon:FuzzAnswer monero:FuzzReadExtra monero:FuzzParseTransaction client/foreign:FuzzClient_returns_only_valid_values keys:FuzzParseDescriptor sweep/plan:FuzzRead sweep/plan:FuzzReadSigned evm:FuzzParseTransaction; do \
 		$(GO) test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime 60s -fuzzminimizetime 100x ./internal/$${target%:*} || exit 1; done
 
