@@ -85,7 +85,7 @@ e2e: setup ## Run the whole program in a real browser
 
 bench: ## Measure performance; BENCH_FOR=5s is the time of each load, BENCH_STORED=100000 the most stored invoices, BENCH_PAGES=2000 the open pages, BENCH_POSTGRES=URL adds PostgreSQL
 	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 0 ./internal/bench
-	$(GO) test -run '^$$' -bench . ./internal/invoice ./internal/storage ./internal/keys ./internal/watcher ./internal/chain/ethereum/quorum ./views
+	$(GO) test -run '^$$' -bench . ./internal/invoice ./internal/storage ./internal/keys ./internal/monero ./internal/watcher ./internal/chain/ethereum/quorum ./views
 
 # Systems besides this one for which releases are built; see .goreleaser.yaml.
 SYSTEMS := linux/arm64 darwin/arm64 windows/amd64
@@ -102,9 +102,9 @@ nightly: test ## Run the slow tests too, and build for other systems
 	E2E_NIGHTLY=on $(GO) test -count=1 -run Geth ./internal/chain/ethereum/quorum
 	E2E_NIGHTLY=on $(GO) test -timeout 30m -count=1 ./internal/chain/lightning/lndtest
 	E2E_NIGHTLY=on $(GO) test -timeout 30m -count=1 ./internal/chain/monero/monerotest
-	E2E_NIGHTLY=on $(GO) test -timeout 30m -count=1 -run real_daemon ./internal/chain/monero/daemon
-	for target in money:FuzzParse keys:FuzzParse server:FuzzCreate server:FuzzAuth rates:FuzzKraken chain/monero/daemon:FuzzAnswer client/foreign:FuzzClient_returns_only_valid_values keys:FuzzParseDescriptor sweep/plan:FuzzRead sweep/plan:FuzzReadSigned evm:FuzzParseTransaction; do \
-		$(GO) test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime 60s ./internal/$${target%:*} || exit 1; done
+	E2E_NIGHTLY=on $(GO) test -timeout 60m -count=1 -run real_daemon ./internal/chain/monero/daemon
+	for target in money:FuzzParse keys:FuzzParse server:FuzzCreate server:FuzzAuth rates:FuzzKraken chain/monero/daemon:FuzzAnswer monero:FuzzReadExtra monero:FuzzParseTransaction client/foreign:FuzzClient_returns_only_valid_values keys:FuzzParseDescriptor sweep/plan:FuzzRead sweep/plan:FuzzReadSigned evm:FuzzParseTransaction; do \
+		$(GO) test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime 60s -fuzzminimizetime 100x ./internal/$${target%:*} || exit 1; done
 
 clean: ## Remove the built program; data is kept
 	rm -rf bin

@@ -31,6 +31,9 @@ type transaction struct {
 	spends    []string
 	firstSeen time.Time // of the earliest of its transfers
 	present   bool      // at least one of its transfers is present
+	amount    big.Int   // smallest units of its present transfers
+	unsure    bool      // a present transfer is unsure
+	unfinal   bool      // a present transfer is not final
 	confirmed bool
 	replaced  bool       // a transaction that counts spends one of its inputs
 	transfers []Transfer // in the order of their IDs
@@ -100,6 +103,10 @@ func (c *conflicts) add(t Transfer) {
 		tx.firstSeen = t.FirstSeen
 	}
 	tx.present = tx.present || t.Presence == Present
+	if t.Presence == Present {
+		tx.amount.Add(&tx.amount, t.Amount.Minor())
+		tx.unsure, tx.unfinal = tx.unsure || t.Unsure, tx.unfinal || !t.Final()
+	}
 	tx.confirmed = tx.confirmed || t.Presence == Present && t.Block != nil
 	tx.transfers = append(tx.transfers, t)
 	key := txRecipient{t.Tx, t.recipient()}
@@ -129,7 +136,9 @@ func (c *conflicts) presentAmount(tx *transaction, to recipient) *big.Int {
 
 // findReplaced sets winners, and sets replaced for the other present transactions that spend an outpoint
 // of a winner. Of the transactions that spend the same outpoint at most one counts: a confirmed one before
-// unconfirmed ones, then the one that was first seen last.
+// unconfirmed ones, then the one that was first seen last. Several can be confirmed only if they share a
+// one-time key, of which the recipient can spend the output that it prefers; see chain.OneTimeOutpoint. A
+// sure one counts before unsure ones, then a final one, and then the one with the largest amount.
 func (c *conflicts) findReplaced() {
 	var order []*transaction
 	for _, tx := range c.transactions {
@@ -138,13 +147,19 @@ func (c *conflicts) findReplaced() {
 		}
 	}
 	slices.SortFunc(order, func(x, y *transaction) int {
-		if x.confirmed != y.confirmed {
-			if x.confirmed {
-				return -1
-			}
-			return 1
+		byRank := 0
+		switch {
+		case x.confirmed != y.confirmed:
+			byRank = trueFirst(x.confirmed)
+		case !x.confirmed:
+		case x.unsure != y.unsure:
+			byRank = trueFirst(y.unsure)
+		case x.unfinal != y.unfinal:
+			byRank = trueFirst(y.unfinal)
+		default:
+			byRank = y.amount.Cmp(&x.amount)
 		}
-		return cmp.Or(y.firstSeen.Compare(x.firstSeen), cmp.Compare(x.id, y.id))
+		return cmp.Or(byRank, y.firstSeen.Compare(x.firstSeen), cmp.Compare(x.id, y.id))
 	})
 	for _, tx := range order {
 		tx.replaced = slices.ContainsFunc(tx.spends, func(o string) bool { return c.winners[o] != nil })
@@ -155,6 +170,14 @@ func (c *conflicts) findReplaced() {
 			c.winners[o] = tx
 		}
 	}
+}
+
+// trueFirst returns the order of two different conditions of which the first is isFirst: true before false.
+func trueFirst(isFirst bool) int {
+	if isFirst {
+		return -1
+	}
+	return 1
 }
 
 // replaced reports whether t's transaction is replaced.

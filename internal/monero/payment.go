@@ -2,6 +2,7 @@ package monero
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"filippo.io/edwards25519"
 )
@@ -20,6 +21,8 @@ type Payment struct {
 // about one of 256 outputs. The cost is that of a multiplication on the curve for each key in the extra, for any number of
 // subaddresses.
 //
+// A plain amount has no commitment. If such an output fits several subaddresses that lookup accepts, there is a payment for each of them.
+//
 // Payments finds the outputs that Monero's wallet finds: with each key of the transaction, and with the additional key of the output
 // if there is also a key of the transaction. Keys that are not points are skipped, where Monero's wallet tries the neutral element.
 // See process_new_transaction in src/wallet/wallet2.cpp, and is_out_to_acc_precomp in
@@ -37,15 +40,14 @@ func (w *Wallet) Payments(t *Transaction, lookup func(spendKey PublicKey) (index
 	}
 	var found []Payment
 	for i := range t.Outputs {
-		if p, ok := findPayment(t, i, shared, lookup); ok {
-			found = append(found, p)
-			continue
+		payments := findPayments(t, i, shared, lookup)
+		if i < len(keys.additional) && (len(payments) == 0 || !t.encrypted) {
+			if d, ok := derive(keys.additional[i], w.key.scalar); ok {
+				payments = append(payments, findPayments(t, i, []derivation{d}, lookup)...)
+			}
 		}
-		if i >= len(keys.additional) {
-			continue
-		}
-		if d, ok := derive(keys.additional[i], w.key.scalar); ok {
-			if p, ok := findPayment(t, i, []derivation{d}, lookup); ok {
+		for n, p := range payments {
+			if !slices.ContainsFunc(payments[:n], func(earlier Payment) bool { return earlier.SpendKey == p.SpendKey }) {
 				found = append(found, p)
 			}
 		}
@@ -53,8 +55,9 @@ func (w *Wallet) Payments(t *Transaction, lookup func(spendKey PublicKey) (index
 	return found
 }
 
-// findPayment returns the payment of an output with the first of several derivations that fits.
-func findPayment(t *Transaction, i int, derivations []derivation, lookup func(PublicKey) (uint32, bool)) (Payment, bool) {
+// findPayments returns the payment of an output with the first of several derivations that fits, or those with all that fit if the
+// amount is plain.
+func findPayments(t *Transaction, i int, derivations []derivation, lookup func(PublicKey) (uint32, bool)) (found []Payment) {
 	o := &t.Outputs[i]
 	for _, d := range derivations {
 		if o.hasViewTag && d.viewTag(i) != o.viewTag {
@@ -75,9 +78,12 @@ func findPayment(t *Transaction, i int, derivations []derivation, lookup func(Pu
 				continue
 			}
 		}
-		return Payment{Output: i, Key: o.Key, SpendKey: spendKey, Index: index, Amount: amount}, true
+		found = append(found, Payment{Output: i, Key: o.Key, SpendKey: spendKey, Index: index, Amount: amount})
+		if t.encrypted {
+			return found
+		}
 	}
-	return Payment{}, false
+	return found
 }
 
 // spendKey returns D' = P - Hs(8aR || i)·G, which is the spend key of the subaddress that the output pays. See

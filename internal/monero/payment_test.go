@@ -221,6 +221,11 @@ func TestPayments_rules(t *testing.T) {
 			s.transaction.encrypted = false
 			o.amount = 99
 		}, map[int]received{0: {7, 99}}},
+		"a_plain_amount_with_a_key_twice": {func(s *sender, _ *edwards25519.Scalar, key PublicKey, o *Output) {
+			s.transaction.encrypted = false
+			o.amount = 99
+			s.keys, s.additional = []PublicKey{key, key}, []PublicKey{key}
+		}, map[int]received{0: {7, 99}}},
 	} {
 		s := newSender(1)
 		r := s.scalar()
@@ -235,6 +240,29 @@ func TestPayments_rules(t *testing.T) {
 		if diff := gocmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// A plain amount proves nothing, so every subaddress that fits is there.
+func TestPayments_of_a_plain_amount_with_several_keys(t *testing.T) {
+	t.Parallel()
+	w := wallet(t, primaryText, viewKeyText)
+	s := newSender(1)
+	r, to := s.scalar(), w.Subaddress(7)
+	s.keys = []PublicKey{s.key(s.scalar(), w.Address()), s.key(r, to)}
+	s.additional = []PublicKey{s.key(s.scalar(), w.Address())}
+	o := s.pay(r, to, 0)
+	o.amount, o.hasViewTag = 99, false
+	s.transaction.encrypted = false
+	var found []PublicKey
+	for _, p := range w.Payments(s.finish(), func(PublicKey) (uint32, bool) { return 0, true }) {
+		if p.Output != 0 || p.Amount != 99 {
+			t.Errorf("payment %+v", p)
+		}
+		found = append(found, p.SpendKey)
+	}
+	if len(found) != 3 || found[1] != to.SpendKey {
+		t.Errorf("spend keys %v, want three with %s as the second", found, to.SpendKey)
 	}
 }
 

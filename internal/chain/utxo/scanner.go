@@ -181,11 +181,12 @@ func (s *Scanner) transfers(tx Tx, waiting Waiting, watched chain.Watched) []cha
 func transfers(asset chain.Asset, tx Tx, block *chain.Block, watched chain.Watched) []chain.Transfer {
 	var found []chain.Transfer
 	for i, out := range tx.Outputs {
-		if out.Units <= 0 || !watched.Destination(out.Script) {
+		script := out.paid(watched)
+		if out.Units <= 0 || script == "" {
 			continue
 		}
 		found = append(found, chain.Transfer{
-			ID: fmt.Sprintf("%s:%d", tx.ID, i), Tx: tx.ID, Asset: asset.Code, Script: out.Script,
+			ID: fmt.Sprintf("%s:%d", tx.ID, i), Tx: tx.ID, Asset: asset.Code, Script: script,
 			Amount: money.FromMinor(big.NewInt(out.Units), asset.Currency), Spends: tx.Spends,
 			Block: block, Coinbase: tx.Coinbase, Unsure: out.Unsure,
 		})

@@ -63,7 +63,7 @@ type Block struct {
 type Tx struct {
 	ID       string
 	Coinbase bool
-	Spends   []string // outpoints: "txid:vout"
+	Spends   []string // outpoints: "txid:vout"; see chain.Transfer
 	Outputs  []Output
 	// Replaceable is true if the transaction signals that it can be replaced, or if its inputs are not all known.
 	Replaceable bool
@@ -71,7 +71,7 @@ type Tx struct {
 
 // Pays reports whether the transaction pays a watched destination.
 func (tx Tx) Pays(watched chain.Watched) bool {
-	return slices.ContainsFunc(tx.Outputs, func(o Output) bool { return watched.Destination(o.Script) })
+	return slices.ContainsFunc(tx.Outputs, func(o Output) bool { return o.paid(watched) != "" })
 }
 
 // Output pays a script.
@@ -80,6 +80,21 @@ type Output struct {
 	Units  int64 // of the smallest unit, such as satoshi
 	// Unsure is true if the output may be worthless to its receiver for a long time, such as one with a time lock; see chain.Transfer.
 	Unsure bool
+	// Others are scripts of which the output may pay one instead of Script, if the source cannot know which.
+	Others []string
+}
+
+// paid returns the watched destination that the output pays, "" if there is none.
+func (o Output) paid(watched chain.Watched) string {
+	if watched.Destination(o.Script) {
+		return o.Script
+	}
+	for _, other := range o.Others {
+		if watched.Destination(other) {
+			return other
+		}
+	}
+	return ""
 }
 
 // Waiting are the unconfirmed transactions of a network.

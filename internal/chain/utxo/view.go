@@ -185,7 +185,8 @@ func (v *view) readBlock(ctx context.Context, header Header, watched chain.Watch
 	for _, tx := range block.Txs {
 		r.transfers = append(r.transfers, transfers(v.asset, tx, &r.Block, watched)...)
 		for _, o := range tx.Spends {
-			if watched.Outpoint(o) || v.source.Pending(o) {
+			// Transactions with one one-time key can all be in blocks, although only the output of one can be spent.
+			if !chain.IsOneTimeOutpoint(o) && (watched.Outpoint(o) || v.source.Pending(o)) {
 				r.conflicts = append(r.conflicts, chain.Conflict{Outpoint: o, Tx: tx.ID, Block: &r.Block})
 			}
 		}

@@ -41,6 +41,8 @@ type Info struct {
 	// Restricted is true if the RPC is restricted. Such a daemon shows only transactions that it has sent to its peers, and
 	// not since when it has them.
 	Restricted bool
+	// StartedAt is the time at which the daemon started, zero if its RPC is restricted.
+	StartedAt time.Time
 	// Offline is true if the daemon has no peers by its settings.
 	Offline bool
 	// PoolSize is the number of transactions in the pool that the daemon shows.
@@ -58,6 +60,7 @@ func (c *Client) Info(ctx context.Context) (Info, error) {
 		TopBlockHash string  `json:"top_block_hash"`
 		TxPoolSize   uint64  `json:"tx_pool_size"`
 		BusySyncing  bool    `json:"busy_syncing"`
+		StartTime    uint64  `json:"start_time"`
 		Synchronized bool
 		Restricted   bool
 		Offline      bool
@@ -84,6 +87,9 @@ func (c *Client) Info(ctx context.Context) (Info, error) {
 		}
 	}
 	if info.PoolSize, err = checkHeight(answer.TxPoolSize); err != nil { // a number of the same size
+		return Info{}, c.wrap(method, err)
+	}
+	if info.StartedAt, err = checkTime(answer.StartTime); err != nil {
 		return Info{}, c.wrap(method, err)
 	}
 	if err := checkHash(info.TopHash); err != nil {

@@ -3,7 +3,6 @@ package daemon_test
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -20,7 +19,6 @@ import (
 	"time"
 
 	"filippo.io/edwards25519"
-	"golang.org/x/crypto/sha3"
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/chaintest"
@@ -45,7 +43,12 @@ type memory struct {
 	restricted bool
 	contested  map[string]bool
 	hidden     map[string]bool // left out of answers with transactions
-	asked      []string        // hashes of transactions that were asked for
+	private    map[string]bool // in the pool, but not sent to peers
+	rewards    map[int]string  // transactions of miners in JSON, by height
+	isDown     bool
+	onBlock    func()   // called before the first answer with a block
+	broken     string   // hash of a transaction; calls for it fail
+	asked      []string // hashes of transactions that were asked for
 }
 
 type memoryBlock struct {
@@ -66,7 +69,7 @@ var _ chaintest.UTXOHarness = (*memory)(nil)
 // newMemory returns a chain of 80 blocks, and a wallet.
 func newMemory(t testing.TB) *memory {
 	t.Helper()
-	m := &memory{t: t, known: map[string]monero.Address{}, txs: map[string]memoryTx{}, contested: map[string]bool{}, hidden: map[string]bool{}}
+	m := &memory{t: t, known: map[string]monero.Address{}, txs: map[string]memoryTx{}, contested: map[string]bool{}, hidden: map[string]bool{}, private: map[string]bool{}, rewards: map[int]string{}}
 	m.server = httptest.NewServer(http.HandlerFunc(m.serve))
 	t.Cleanup(m.server.Close)
 	m.wallets = []*monero.Wallet{newWallet(t)}
@@ -93,66 +96,14 @@ func (m *memory) restart() {
 	m.scanner = network.Watch(network.New(network.Networks[3]), source, time.Now)
 }
 
-// newWallet returns a new wallet.
-func newWallet(t testing.TB) *monero.Wallet {
-	t.Helper()
-	view := randomScalar()
-	key, err := monero.ParseViewKey(hex.EncodeToString(view.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := monero.NewWallet(monero.Address{
-		Network: monero.Mainnet, Kind: monero.Primary,
-		SpendKey: monero.PublicKey(new(edwards25519.Point).ScalarBaseMult(randomScalar()).Bytes()),
-		ViewKey:  monero.PublicKey(new(edwards25519.Point).ScalarBaseMult(view).Bytes()),
-	}, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
-}
-
-// keccak returns the Keccak-256 of some texts.
-func keccak(parts ...[]byte) []byte {
-	h := sha3.NewLegacyKeccak256()
-	for _, p := range parts {
-		h.Write(p)
-	}
-	return h.Sum(nil)
-}
-
-// scalarOf reduces 32 bytes to a scalar.
-func scalarOf(hash []byte) *edwards25519.Scalar {
-	s, err := new(edwards25519.Scalar).SetUniformBytes(append(slices.Clone(hash), make([]byte, 32)...))
-	if err != nil {
-		panic(err)
-	}
-	return s
-}
-
-func randomScalar() *edwards25519.Scalar { return scalarOf(randomBytes()) }
-
-func randomBytes() []byte {
-	b := make([]byte, 32)
-	_, _ = rand.Read(b) // never fails
-	return b
-}
-
-// point returns the point of a public key.
-func point(k monero.PublicKey) *edwards25519.Point {
-	p, err := new(edwards25519.Point).SetBytes(k[:])
-	if err != nil {
-		panic(err)
-	}
-	return p
-}
-
 // options are the unusual parts of a transaction.
 type options struct {
 	images     []string // key images of the inputs; one random image if there are none
 	unlock     uint64
 	commitment string               // of each output instead of the right one
 	secret     *edwards25519.Scalar // of the key of the transaction; random if nil
+	keys       [][]byte             // more keys of the transaction, before the right one
+	reward     int                  // height of the block whose reward the transaction is, with plain amounts and without view tags; 0 for another one
 }
 
 // build returns a transaction that pays destinations. See Zero to Monero 2.0, sections 4.2 to 4.4 and 5.3.
@@ -185,6 +136,10 @@ func (m *memory) build(outputs []chaintest.Output, o options) (hash string, tx m
 		if commitment == "" {
 			commitment = commit(units, scalarOf(keccak([]byte("commitment_mask"), secret.Bytes())))
 		}
+		if o.reward > 0 {
+			vout = append(vout, map[string]any{"amount": units, "target": map[string]any{"key": hex.EncodeToString(key.Bytes())}})
+			continue
+		}
 		vout = append(vout, map[string]any{"amount": 0, "target": map[string]any{"tagged_key": map[string]any{
 			"key": hex.EncodeToString(key.Bytes()), "view_tag": hex.EncodeToString(keccak([]byte("view_tag"), derivation)[:1]),
 		}}})
@@ -198,46 +153,18 @@ func (m *memory) build(outputs []chaintest.Output, o options) (hash string, tx m
 	for _, image := range o.images {
 		vin = append(vin, map[string]any{"key": map[string]any{"amount": 0, "key_offsets": []int{1}, "k_image": image}})
 	}
+	signatures := map[string]any{"type": 6, "txnFee": 1, "ecdhInfo": amounts, "outPk": commitments}
+	if o.reward > 0 {
+		vin, signatures = []any{map[string]any{"gen": map[string]any{"height": o.reward}}}, map[string]any{"type": 0}
+	}
 	encoded, err := json.Marshal(map[string]any{
-		"version": 2, "unlock_time": o.unlock, "vin": vin, "vout": vout, "extra": extra(additional),
-		"rct_signatures": map[string]any{"type": 6, "txnFee": 1, "ecdhInfo": amounts, "outPk": commitments},
+		"version": 2, "unlock_time": o.unlock, "vin": vin, "vout": vout, "extra": extra(o.keys, additional), "rct_signatures": signatures,
 	})
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	sum := sha256.Sum256(encoded)
 	return hex.EncodeToString(sum[:]), memoryTx{json: string(encoded), images: o.images, received: time.Now()}
-}
-
-// extra returns the extra field: one key, or a random key and one for each output.
-func extra(keys [][]byte) (numbers []int) {
-	field := append([]byte{1}, keys[0]...)
-	if len(keys) > 1 {
-		field = append([]byte{1}, new(edwards25519.Point).ScalarBaseMult(randomScalar()).Bytes()...)
-		field = append(field, 4, byte(len(keys)))
-		for _, k := range keys {
-			field = append(field, k...)
-		}
-	}
-	for _, b := range field {
-		numbers = append(numbers, int(b))
-	}
-	return numbers
-}
-
-// commit returns mask·G + amount·H. H is in src/ringct/rctTypes.h of Monero.
-func commit(amount uint64, mask *edwards25519.Scalar) string {
-	text, err := hex.DecodeString("8b655970153799af2aeadc9ff1add0ea6c7251d54154cfa92c173a0dd39c1f94")
-	if err != nil {
-		panic(err)
-	}
-	var number [32]byte
-	binary.LittleEndian.PutUint64(number[:], amount)
-	s, err := new(edwards25519.Scalar).SetCanonicalBytes(number[:])
-	if err != nil {
-		panic(err)
-	}
-	return hex.EncodeToString(new(edwards25519.Point).VarTimeDoubleScalarBaseMult(s, point(monero.PublicKey(text)), mask).Bytes())
 }
 
 // add puts a transaction into the pool, or keeps it for Mine.
@@ -367,7 +294,7 @@ func (m *memory) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		Hashes []string `json:"txs_hashes"`
 	}
-	if err := json.Unmarshal(body, &call); err != nil {
+	if err := json.Unmarshal(body, &call); err != nil || m.isDown {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
@@ -400,8 +327,16 @@ func (m *memory) serve(w http.ResponseWriter, r *http.Request) {
 			failure = map[string]any{"code": -2, "message": "Requested block height is too big."}
 			break
 		}
+		if before := m.onBlock; before != nil {
+			m.onBlock = nil
+			before()
+		}
 		result = m.block(call.Params.Height)
 	case "/get_transactions":
+		if slices.Contains(call.Hashes, m.broken) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
 		result = m.transactions(call.Hashes)
 	case "/get_transaction_pool_hashes":
 		result = map[string]any{"tx_hashes": m.pool}
@@ -426,6 +361,9 @@ func (m *memory) serve(w http.ResponseWriter, r *http.Request) {
 func (m *memory) block(height int) map[string]any {
 	header := m.header(height)
 	miner := fmt.Sprintf(`{"version":2,"unlock_time":%d,"vin":[{"gen":{"height":%d}}],"vout":[],"extra":[],"rct_signatures":{"type":0}}`, height+60, height)
+	if reward, isPaid := m.rewards[height]; isPaid {
+		miner = reward
+	}
 	answer := map[string]any{
 		"block_header": header, "miner_tx_hash": minerHash(height),
 		"json": fmt.Sprintf(`{"major_version":16,"prev_id":%q,"miner_tx":%s}`, header["prev_hash"], miner),
@@ -452,7 +390,7 @@ func (m *memory) transactions(hashes []string) map[string]any {
 		case height >= 0:
 			answer["block_height"] = height
 		case slices.Contains(m.pool, hash):
-			answer["in_pool"], answer["double_spend_seen"], answer["received_timestamp"] = true, m.contested[hash], 0
+			answer["in_pool"], answer["double_spend_seen"], answer["received_timestamp"], answer["relayed"] = true, m.contested[hash], 0, !m.private[hash]
 			if !m.restricted {
 				answer["received_timestamp"] = tx.received.Unix()
 			}

@@ -26,7 +26,8 @@ type pool struct {
 	restricted bool // the daemon does not tell when it received transactions, and hides those that it has not sent to its peers
 	entries    map[string]*entry
 	departed   map[string]departure
-	listedAt   time.Time // zero if there was no listing
+	listedAt   time.Time // zero if there was no listing since the last gap
+	startedAt  time.Time // of the daemon, whose view has a gap before; zero if it does not tell
 	since      time.Time // start of the view without a gap
 }
 
@@ -36,6 +37,9 @@ type entry struct {
 	seenAt time.Time
 	// isContested is true if the daemon received another transaction that spends an input of this one.
 	isContested bool
+	// isRelayed is true if the daemon's peers have the transaction. Another one may never be mined: who can call the daemon can submit it
+	// so.
+	isRelayed bool
 }
 
 // departure is the sighting of a transaction that left the pool.
@@ -67,11 +71,11 @@ func (s *Source) Waiting(ctx context.Context, watched chain.Watched) (utxo.Waiti
 		if e.tx.Pays(watched) {
 			w.Txs = append(w.Txs, *e.tx)
 			// Rings only have outputs of blocks at least ten deep, and fees are those of the consensus.
-			w.Firm[hash] = w.Coverage == chain.Complete && !e.isContested
+			w.Firm[hash] = w.Coverage == chain.Complete && !e.isContested && e.isRelayed
 			w.Contested[hash] = e.isContested
 		}
 		for _, o := range e.tx.Spends {
-			if watched.Outpoint(o) {
+			if watched.Outpoint(o) && !chain.IsOneTimeOutpoint(o) {
 				w.Conflicts = append(w.Conflicts, chain.Conflict{Outpoint: o, Tx: hash, Seen: now})
 			}
 		}
@@ -98,25 +102,39 @@ func (s *Source) list(ctx context.Context, watched chain.Watched) error {
 			wanted = append(wanted, hash)
 		}
 	}
-	txs, err := s.client.Transactions(ctx, wanted)
-	if _, isMissed := errors.AsType[*MissedError](err); err != nil && !isMissed { // a transaction may leave the pool between the calls
-		return err
-	}
 	listed := map[string]bool{}
 	for _, hash := range hashes {
 		listed[hash] = s.pool.entries[hash] != nil && s.pool.entries[hash].tx != nil
+	}
+	for batch := range slices.Chunk(wanted, maxBatch) { // the pool may be too large for the memory
+		if err := s.read(ctx, batch, listed, started); err != nil {
+			return err
+		}
+	}
+	s.pool.leave(listed, started)
+	return nil
+}
+
+// read reads transactions of the pool. It removes those that have left the pool since from listed.
+func (s *Source) read(ctx context.Context, hashes []string, listed map[string]bool, now time.Time) error {
+	txs, err := s.client.Transactions(ctx, hashes)
+	if missed, isMissed := errors.AsType[*MissedError](err); isMissed {
+		for _, hash := range missed.Hashes {
+			delete(listed, hash)
+		}
+	} else if err != nil {
+		return err
 	}
 	for _, raw := range txs {
 		if !raw.InPool {
 			delete(listed, raw.Hash) // mined since
 			continue
 		}
-		if err := s.add(raw, started); err != nil {
+		if err := s.add(raw, now); err != nil {
 			return err
 		}
 		listed[raw.Hash] = true
 	}
-	s.pool.leave(listed, started)
 	return nil
 }
 
@@ -133,7 +151,7 @@ func (s *Source) add(raw Tx, now time.Time) error {
 		delete(s.pool.departed, raw.Hash)
 		s.pool.entries[raw.Hash] = e
 	}
-	e.isContested = raw.DoubleSpendSeen
+	e.isContested, e.isRelayed = raw.DoubleSpendSeen, raw.Relayed
 	if e.tx != nil {
 		return nil
 	}
@@ -144,6 +162,9 @@ func (s *Source) add(raw Tx, now time.Time) error {
 	e.tx = &tx
 	return nil
 }
+
+// interrupt begins a gap in the view, which ends with the next listing.
+func (p *pool) interrupt() { p.listedAt = time.Time{} }
 
 // leave moves the transactions that are not listed to departed, and notes the time of the listing.
 func (p *pool) leave(listed map[string]bool, now time.Time) {

@@ -19,10 +19,11 @@ import (
 // Source reads Monero for wallets that only have the private view key. It trusts the daemon. It implements utxo.Source.
 //
 // Every block and every transaction in the pool is scanned once for each wallet: the commitment of an output proves that it pays a
-// subaddress of the wallet, whichever that is. So a destination that is added later needs no second reading.
+// subaddress of the wallet, whichever that is. Outputs with plain amounts have no commitment: each wallet and each key of the transaction
+// gives a subaddress that such an output may pay. So a destination that is added later needs no second reading.
 type Source struct {
 	client  *Client
-	read    func(context.Context) ([]*monero.Wallet, error)
+	stored  func(context.Context) ([]*monero.Wallet, error)
 	now     func() time.Time
 	wallets []*monero.Wallet      // those of the current scan, for which blocks and pool were scanned
 	heights map[string]int64      // of headers that were returned, by hash
@@ -39,7 +40,7 @@ var _ utxo.Source = (*Source)(nil)
 // scan, which fails with its error.
 func NewSource(client *Client, wallets func(context.Context) ([]*monero.Wallet, error), now func() time.Time) *Source {
 	return &Source{
-		client: client, read: wallets, now: now, heights: map[string]int64{}, blocks: map[string]utxo.Block{}, pool: newPool(),
+		client: client, stored: wallets, now: now, heights: map[string]int64{}, blocks: map[string]utxo.Block{}, pool: newPool(),
 		health: chain.Health{Source: "node at " + client.config.Address.Host(), Mempool: true},
 	}
 }
@@ -78,19 +79,17 @@ func (s *Source) Health() chain.Health {
 	return s.health
 }
 
-// note records the error of a request for Health.
+// note records the error of a request for Health, and a gap in the view of the pool.
 func (s *Source) note(ctx context.Context, err error) error {
-	if errors.Is(err, utxo.ErrNoBlock) {
+	if err == nil || errors.Is(err, utxo.ErrNoBlock) || errors.Is(err, chain.ErrChanged) {
 		return err
 	}
-	if err != nil && ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	s.pool.interrupt() // the daemon may have restarted
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil {
-		return nil
-	}
 	s.health.Fault, s.health.Progress = err.Error(), ""
 	if behind, isBehind := errors.AsType[*BehindError](err); isBehind {
 		s.health.Progress, s.health.Height = behind.Error(), behind.Height
@@ -110,7 +109,10 @@ func (s *Source) Best(ctx context.Context) (utxo.Header, error) {
 	if err != nil {
 		return utxo.Header{}, s.note(ctx, err)
 	}
-	s.pool.restricted = info.Restricted
+	if s.pool.restricted = info.Restricted; !s.pool.startedAt.Equal(info.StartedAt) {
+		s.pool.startedAt = info.StartedAt
+		s.pool.interrupt()
+	}
 	s.mu.Lock()
 	s.health.Height, s.health.Fault, s.health.Progress = tip.Height, "", ""
 	s.health.Source = "node at " + s.client.config.Address.Host()
@@ -180,27 +182,34 @@ func (s *Source) readBlock(ctx context.Context, height int64, hash string) (utxo
 	if err != nil {
 		return utxo.Block{}, err
 	}
-	txs, err := s.client.Transactions(ctx, b.TxHashes)
+	read := utxo.Block{Header: s.header(b.Header)}
+	reward, err := s.scan(Tx{Hash: b.MinerTxHash, JSON: b.MinerTx, Height: height})
 	if err != nil {
 		return utxo.Block{}, err
 	}
-	read := utxo.Block{Header: s.header(b.Header)}
-	for _, raw := range append([]Tx{{Hash: b.MinerTxHash, JSON: b.MinerTx, Height: height}}, txs...) {
-		if raw.InPool || raw.Height != height {
-			return utxo.Block{}, chain.ErrChanged
-		}
-		tx, err := s.scan(raw)
+	read.Txs = append(read.Txs, reward)
+	for batch := range slices.Chunk(b.TxHashes, maxBatch) {
+		txs, err := s.client.Transactions(ctx, batch)
 		if err != nil {
 			return utxo.Block{}, err
 		}
-		read.Txs = append(read.Txs, tx)
+		for _, raw := range txs {
+			if raw.InPool || raw.Height != height {
+				return utxo.Block{}, chain.ErrChanged
+			}
+			tx, err := s.scan(raw)
+			if err != nil {
+				return utxo.Block{}, err
+			}
+			read.Txs = append(read.Txs, tx)
+		}
 	}
 	return read, nil
 }
 
 // readWallets reads the wallets. It forgets all scans if they are others than before.
 func (s *Source) readWallets(ctx context.Context) error {
-	current, err := s.read(ctx)
+	current, err := s.stored(ctx)
 	if err != nil {
 		return s.note(ctx, fmt.Errorf("read the view keys: %w", err))
 	}
@@ -216,7 +225,7 @@ func (s *Source) readWallets(ctx context.Context) error {
 	return nil
 }
 
-// scan returns a transaction with the outputs that pay the wallets. All others have no script and no amount.
+// scan returns a transaction with the outputs that pay the wallets, or may pay them. All others have no script and no amount.
 func (s *Source) scan(raw Tx) (utxo.Tx, error) {
 	t, err := monero.ParseTransaction(raw.JSON)
 	if err != nil {
@@ -232,8 +241,13 @@ func (s *Source) scan(raw Tx) (utxo.Tx, error) {
 			if p.Amount == 0 || p.Amount > math.MaxInt64 {
 				continue
 			}
+			script := p.SpendKey.String()
+			if out := &tx.Outputs[p.Output]; out.Script != "" {
+				out.Others = append(out.Others, script)
+				continue
+			}
 			tx.Outputs[p.Output] = utxo.Output{
-				Script: p.SpendKey.String(), Units: int64(p.Amount),
+				Script: script, Units: int64(p.Amount),
 				Unsure: t.Locked() && !t.Coinbase, // a coinbase transaction is always locked, which its maturity covers
 			}
 			tx.Spends = append(tx.Spends, chain.OneTimeOutpoint(hex.EncodeToString(p.Key[:])))

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,10 +42,12 @@ type Node struct {
 	// Miner is the wallet that its blocks pay. It is nil with the option Bare.
 	Miner *Wallet
 
-	dir       string
-	arguments []string
-	isBare    bool
-	process   *programtest.Process
+	dir        string
+	arguments  []string
+	p2p        string // address for peers
+	isBare     bool
+	isStagenet bool
+	process    *programtest.Process
 }
 
 // Option changes how a node is started.
@@ -56,22 +59,34 @@ func Login() Option { return func(n *Node) { n.User, n.Password = "shop", "only-
 // Bare starts the daemon without a wallet and without coins.
 func Bare() Option { return func(n *Node) { n.isBare = true } }
 
+// Stagenet starts the daemon without a wallet on the stagenet, whose blocks it does not get.
+func Stagenet() Option { return func(n *Node) { n.isBare, n.isStagenet = true, true } }
+
 // Arguments adds arguments to the command line of the daemon.
 func Arguments(arguments ...string) Option {
 	return func(n *Node) { n.arguments = append(n.arguments, arguments...) }
 }
 
-// Require skips a test outside a nightly run, and fails it if a program is missing there. See fetch.sh.
+// Require skips a test outside a nightly run, and fails it if a program is missing there. See fetch.sh. Benchmarks run at
+// any time, and check Missing first.
 func Require(t testing.TB) {
 	t.Helper()
-	if os.Getenv("E2E_NIGHTLY") == "" {
+	if _, isBenchmark := t.(*testing.B); !isBenchmark && os.Getenv("E2E_NIGHTLY") == "" {
 		t.Skip("programs of Monero are for make nightly")
 	}
+	if program := Missing(); program != "" {
+		t.Fatalf("%s is not installed", program)
+	}
+}
+
+// Missing returns the name of a program that is not installed, "" if all are.
+func Missing() string {
 	for _, program := range []string{daemonProgram, walletProgram} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Fatalf("%s is missing in a nightly run: %v", program, err)
+			return program
 		}
 	}
+	return ""
 }
 
 // initialHeight is the height of a new chain. The coins of its first 20 blocks can be spent, which is enough for the rings
@@ -87,15 +102,19 @@ func Start(t testing.TB, options ...Option) *Node {
 		option(n)
 	}
 	main, restricted := programtest.FreeAddress(t, "127.0.0.1"), programtest.FreeAddress(t, "127.0.0.1")
-	n.URL, n.Restricted = "http://"+main, "http://"+restricted
+	n.URL, n.Restricted, n.p2p = "http://"+main, "http://"+restricted, programtest.FreeAddress(t, "127.0.0.1")
 	certificate, key := n.newCertificate(t)
-	n.arguments = append([]string{
-		"--regtest", "--keep-fakechain", "--offline", "--fixed-difficulty", "1", "--data-dir", n.dir, "--non-interactive",
-		"--p2p-bind-ip", "127.0.0.1", "--p2p-bind-port", port(t, programtest.FreeAddress(t, "127.0.0.1")), "--no-igd", "--no-zmq",
+	network := []string{"--regtest", "--keep-fakechain", "--fixed-difficulty", "1"}
+	if n.isStagenet {
+		network = []string{"--stagenet"}
+	}
+	n.arguments = append(network, append([]string{
+		offline, "--data-dir", n.dir, "--non-interactive",
+		"--p2p-bind-ip", "127.0.0.1", "--p2p-bind-port", port(t, n.p2p), "--no-igd", "--no-zmq",
 		"--rpc-bind-ip", "127.0.0.1", "--rpc-bind-port", port(t, main), "--rpc-restricted-bind-port", port(t, restricted),
 		"--rpc-ssl", "autodetect", "--rpc-ssl-certificate", certificate, "--rpc-ssl-private-key", key, "--disable-rpc-ban",
 		"--check-updates", "disabled", "--disable-dns-checkpoints", "--log-level", "0",
-	}, n.arguments...)
+	}, n.arguments...)...)
 	if n.User != "" {
 		n.arguments = append(n.arguments, "--rpc-login", n.User+":"+n.Password)
 	}
@@ -106,6 +125,18 @@ func Start(t testing.TB, options ...Option) *Node {
 		n.Mine(t, initialHeight)
 	}
 	return n
+}
+
+// offline is the argument of daemons without peers.
+const offline = "--offline"
+
+// Connect restarts the daemon with a peer, the only one that it connects to. The peer must be another daemon that was or
+// will be connected to this one.
+func (n *Node) Connect(t testing.TB, peer *Node) {
+	t.Helper()
+	n.arguments = slices.DeleteFunc(n.arguments, func(a string) bool { return a == offline })
+	n.arguments = append(n.arguments, "--add-exclusive-node", peer.p2p, "--allow-local-ip")
+	n.Restart(t)
 }
 
 func port(t testing.TB, address string) string {

@@ -44,6 +44,15 @@ func (n *Node) NewWallet(t testing.TB) *Wallet {
 	return w
 }
 
+// RestoreViewOnly replaces the wallet by one that only has an address and its view key, and that has read no block. It
+// reads blocks at the next Refresh.
+func (w *Wallet) RestoreViewOnly(t testing.TB, address, viewKey string) {
+	t.Helper()
+	w.Call(t, "auto_refresh", map[string]any{"enable": false}, nil)
+	w.Call(t, "generate_from_keys", map[string]any{"filename": "restored", "password": "", "address": address, "viewkey": viewKey, "restore_height": 0}, nil)
+	w.Address, w.ViewKey = address, viewKey
+}
+
 // Call calls a method of JSON-RPC and decodes its result, if result is not nil.
 func (w *Wallet) Call(t testing.TB, method string, params, result any) {
 	t.Helper()
@@ -132,6 +141,7 @@ type Output struct {
 	Unlocked bool
 	Spent    bool
 	Tx       string `json:"tx_hash"`
+	Height   int64  `json:"block_height"`
 	// Subaddress is the index of the address that it paid.
 	Subaddress struct{ Major, Minor int64 } `json:"subaddr_index"`
 }
