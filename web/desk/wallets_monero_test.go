@@ -60,7 +60,7 @@ func TestMonero_wallets_are_added_replaced_and_removed(t *testing.T) {
 			t.Errorf("the page has %d links to the form, want 1", n)
 		}
 		form := b.get(moneroForm).want(http.StatusOK, "Add a Monero wallet", "shows all payments that the wallet receives", "for this shop alone", "It cannot spend. It is stored encrypted, and never shown again.",
-			"--subaddress-lookahead", "Shoppers can pay by XMR.", "Off: EURC-BASE: needs a node.", "wallet.changed is sent")
+			"subaddress-lookahead", "Shoppers can pay by XMR.", "Off: EURC-BASE: needs a node.", "wallet.changed is sent")
 		if strings.Contains(form.text(), "keep their addresses") {
 			t.Error("the form for a first wallet speaks of a former one")
 		}
@@ -264,5 +264,5 @@ func TestMonero_wallets_show_received_amounts_and_unused_subaddresses(t *testing
 		t.Errorf("200 unused subaddresses are reported: %s", text)
 	}
 	f.unused = 430
-	b.get("/desk/shop/wallets").want(http.StatusOK, "The last 430 subaddresses are unused. Monero wallets look only 200 ahead: yours must look 430 ahead, as with --subaddress-lookahead 50:430.")
+	b.get("/desk/shop/wallets").want(http.StatusOK, "The last 430 subaddresses are unused. Monero wallets look only 200 ahead: yours must look 430 ahead, as with subaddress-lookahead 50:430.")
 }

@@ -83,14 +83,14 @@ func (v *page) moneroNotes(active merchant.Wallet) ([]desk.Result, error) {
 		{Shape: "ok", Text: v.Text("desk.monero.sealed")},
 		{Shape: "warn", Text: v.Text("desk.monero.ahead")},
 	}
-	if len(about.Offered) > 0 {
-		notes = append(notes, desk.Result{Shape: "ok", Text: v.Text("desk.wallets.gives", "Methods", strings.Join(about.Offered, ", "))})
-	} else {
-		notes = append(notes, desk.Result{Shape: "warn", Text: v.Text("desk.wallets.gives.none")})
+	methods := desk.Result{Shape: "ok", Text: v.Text("desk.wallets.gives", "Methods", strings.Join(about.Offered, ", "))}
+	if len(about.Offered) == 0 {
+		methods = desk.Result{Shape: "warn", Text: v.Text("desk.wallets.gives.none")}
 	}
 	for _, off := range about.Off {
-		notes = append(notes, desk.Result{Shape: "warn", Text: v.Text("desk.monero.off", "Reason", off)})
+		methods.Text += " " + v.Text("desk.monero.off", "Reason", off)
 	}
+	notes = append(notes, methods)
 	if active.ID != "" {
 		notes = append(notes, desk.Result{Shape: "warn", Text: v.Text("desk.wallets.kept")})
 	}
