@@ -71,6 +71,10 @@ func encodeLabel(label string) string {
 // schemeMonero is the scheme of the payment links of Monero.
 const schemeMonero = "monero"
 
+// HasTimeLocks reports whether a transfer of an asset can have a time lock, before whose end it cannot be spent. Of these
+// assets, Transfer.Unsure is true for such a transfer only.
+func (a Asset) HasTimeLocks() bool { return a.Scheme == schemeMonero }
+
 // moneroLink returns a link in the grammar of Monero's wallets, with the amount in XMR. See the wiki of Monero, "URI formatting", and
 // make_uri in src/wallet/wallet2.cpp of Monero. A wallet reads + as a plus sign, so a space is %20.
 func moneroLink(address string, due money.Amount, label string) Link {

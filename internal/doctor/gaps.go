@@ -33,10 +33,6 @@ func (e *shopExamination) examineGaps(ctx context.Context, all []networks.Networ
 	return nil
 }
 
-// moneroLookAhead is the number of subaddresses after the last one with a payment that Monero's wallets look at:
-// SUBADDRESS_LOOKAHEAD_MINOR in src/wallet/wallet2.cpp of Monero.
-const moneroLookAhead = 200
-
 // examineLookAhead reports how far a Monero wallet must look ahead. unused is the number of its newest subaddresses in a row that are
 // unused. A wallet that is restored finds all payments if it looks as far as the newest subaddress.
 func (e *shopExamination) examineLookAhead(ctx context.Context, w merchant.Wallet, unused int64, subject string) error {
@@ -44,11 +40,12 @@ func (e *shopExamination) examineLookAhead(ctx context.Context, w merchant.Walle
 	if err != nil {
 		return err
 	}
+	lookAhead := keys.XMR.GapLimit()
 	const restore = "restore it with --subaddress-lookahead 50:%d"
 	switch newest := int64(next) - 1; {
-	case unused > moneroLookAhead:
-		e.warn(subject, "your wallet must look %d subaddresses ahead, because the last %d are unused; Monero's wallets look at %d: "+restore, unused, unused, moneroLookAhead, newest)
-	case newest > moneroLookAhead:
+	case unused > lookAhead:
+		e.warn(subject, "your wallet must look %d subaddresses ahead, because the last %d are unused; Monero's wallets look at %d: "+restore, unused, unused, lookAhead, newest)
+	case newest > lookAhead:
 		e.ok(subject, "invoices have used %d subaddresses; if you restore your wallet, "+restore, newest, newest)
 	}
 	return nil

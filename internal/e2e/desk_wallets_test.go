@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"chequer/internal/chain/lightning/lightningtest"
 )
@@ -16,6 +17,12 @@ const (
 	bitcoinAddress = "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu"
 	nestedKey      = "ypub6Ww3ibxVfGzLrAH1PNcjyAWenMTbbAosGNB6VvmSEgytSER9azLDWCxoJwW7Ke7icmizBMXrzBx9979FfaHxHcrArf3zbeJJJUZPf663zsP"
 	nestedAddress  = "37VucYSaXLCAsxYyAPfbSi9eh4iEcbShgf"
+)
+
+// The wallet of tests/functional_tests/wallet.py of Monero: its primary address and its private view key.
+const (
+	moneroAddress = "42ey1afDFnn4886T7196doS9GPMzexD9gXpsZJDwVjeRVdFCSoHnv7KPbBeGpzJBzHRCAs9UxqeoyFQMYbqSWYTfJJQAWDm"
+	moneroView    = "49774391fa5e8d249fc2c5b45dadef13534bf2483dede880dac88f061e809100"
 )
 
 // enterWallet enters a wallet, and continues to its consequences.
@@ -118,6 +125,48 @@ func TestDesk_connects_a_node(t *testing.T) {
 	tab.waitFor(".cards", "Test: ready, makes and finds requests, cannot spend", nil)
 	tab.send(".cards a.no")
 	tab.waitFor("h1", "Remove this wallet? Lightning", nil)
+	tab.send("#decide button")
+	tab.waitFor("[role=status]", "The wallet was removed.", nil)
+	tab.discardMessages("status of 422 (Unprocessable Entity)")
+	tab.checkConsole()
+}
+
+// withMonero visits the wallets of a shop that has a Monero wallet.
+func withMonero(b *tab, site *demoSite) {
+	b.t.Helper()
+	shop := newOwner(b, site).url + deskShop
+	b.visit(shop + "/wallets/monero")
+	b.typeInto("#address", moneroAddress)
+	b.typeInto("#view_key", moneroView)
+	b.send("#decide .go")
+	b.waitFor("[role=status]", "New invoices use this wallet.", nil)
+	b.visit(shop + "/wallets")
+}
+
+// TestDesk_adds_a_Monero_wallet follows an owner from the place Wallets to a Monero wallet and its removal, without JavaScript. The
+// page after an error has no view key.
+func TestDesk_adds_a_Monero_wallet(t *testing.T) {
+	t.Parallel()
+	desk := newFirstRunDesk(t)
+	tab := openAlone(t, screen{width: 390, height: 844, noJS: true})
+	tab.signInAs(newDeskClient(t, desk.link, "Maren"))
+	tab.visit(desk.url + deskShop + "/wallets")
+	tab.send(`.list a[href$="/monero"]`)
+	tab.waitFor("h1", "Add a Monero wallet", nil)
+	tab.typeInto("#address", moneroAddress[1:])
+	tab.typeInto("#view_key", moneroView)
+	tab.send("#decide .go")
+	tab.waitFor("#address-error", "Refused", nil)
+	if value := get(tab, chromedp.Evaluate[string](`document.querySelector("#view_key").value`)); value != "" {
+		t.Errorf("the field has %d characters of a view key", len(value))
+	}
+	tab.typeInto("#address", moneroAddress)
+	tab.typeInto("#view_key", moneroView)
+	tab.do(chromedp.KeyEvent(kb.Enter))
+	tab.waitFor("[role=status]", "New invoices use this wallet.", nil)
+	tab.waitFor(".cards", "42ey1afDF…JQAWDm", nil)
+	tab.send(".cards a.no")
+	tab.waitFor("h1", "Remove this wallet? Monero", nil)
 	tab.send("#decide button")
 	tab.waitFor("[role=status]", "The wallet was removed.", nil)
 	tab.discardMessages("status of 422 (Unprocessable Entity)")

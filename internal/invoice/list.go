@@ -88,7 +88,7 @@ func (s *Service) Tally(ctx context.Context, merchantID string, mode Mode) (Tall
 	return s.storage.Tally(ctx, merchantID, mode, s.now())
 }
 
-// Scripts returns the scripts of an address, in any spelling of the address, on every network of a
+// Scripts returns the scripts of an address, in any spelling of the address or in a payment link, on every network of a
 // mode that has such an address. The result is not nil.
 func (s *Service) Scripts(mode Mode, address string) []Script {
 	scripts, seen := []Script{}, map[Script]bool{}
@@ -98,7 +98,7 @@ func (s *Service) Scripts(mode Mode, address string) []Script {
 			continue
 		}
 		for _, asset := range n.Assets() {
-			to, err := reader.ReadAddress(asset.Code, address)
+			to, err := reader.ReadAddress(asset.Code, asset.Address(address))
 			if err != nil || to.Script == "" {
 				continue // not an address of this asset, or one that no transfer names
 			}

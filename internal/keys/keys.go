@@ -33,6 +33,18 @@ type Key struct {
 // See BIP 44, "Address gap limit".
 const GapLimit = 20
 
+// lookahead is the number of subaddresses after the last used one in which Monero's wallets search for payments. See
+// SUBADDRESS_LOOKAHEAD_MINOR in src/wallet/wallet2.cpp of Monero.
+const lookahead = 200
+
+// GapLimit returns the number of consecutive unused addresses after which wallets of a kind stop searching for payments.
+func (k Kind) GapLimit() int64 {
+	if k == XMR {
+		return lookahead
+	}
+	return GapLimit
+}
+
 // Parse parses the extended public key of a wallet or, for Bitcoin and Litecoin, a descriptor of
 // it, as pasted by a user, or the JSON file that a wallet exports (see parseExport). White space,
 // quotes and a byte order mark around the text are ignored.

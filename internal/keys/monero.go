@@ -23,6 +23,14 @@ func CheckMoneroAddress(address string, network Network) error {
 	return err
 }
 
+// CheckMoneroViewKey returns the error of ParseMonero about a private view key that any address can have, nil if it is valid.
+func CheckMoneroViewKey(viewKey string) error {
+	if _, err := monero.ParseViewKey(viewKey); err != nil {
+		return viewKeyError(err)
+	}
+	return nil
+}
+
 // ParseMonero parses the primary address and the private view key of a Monero wallet, as pasted by a user. The view key
 // shows all payments that the wallet receives, and cannot spend. White space around both is ignored.
 //
@@ -89,11 +97,11 @@ func parseMoneroAddress(text string, network Network) (address, script string, e
 		return "", "", err
 	}
 	a, err := monero.ParseAddress(text)
-	if err == nil && a.Network != moneroNetworks[network] {
-		err = fmt.Errorf("%w: it is an address of Monero's %s", monero.ErrNetwork, a.Network)
-	}
 	if err != nil {
-		return "", "", moneroAddressError(err)
+		return "", "", fmt.Errorf("%w: %w", ErrAddress, err)
+	}
+	if a.Network != moneroNetworks[network] {
+		return "", "", fmt.Errorf("%w: it is an address of Monero's %s", ErrNetwork, a.Network)
 	}
 	return a.String(), a.SpendKey.String(), nil
 }

@@ -99,6 +99,36 @@ func TestParseMonero_refuses(t *testing.T) {
 	}
 }
 
+// The two halves of a form are checked alone, so that each field gets its error.
+func TestCheckMoneroViewKey(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]error{
+		moneroView: nil, " " + moneroView + "\n": nil, moneroSeed: keys.ErrPrivateKey, moneroView[1:]: keys.ErrViewKey, "": keys.ErrViewKey,
+		strings.Repeat("f", 64): keys.ErrViewKey,
+	} {
+		if err := keys.CheckMoneroViewKey(text); !errors.Is(err, want) {
+			t.Errorf("CheckMoneroViewKey(%q) = %v, want %v", text, err, want)
+		}
+	}
+}
+
+// The texts of the errors have the form of those about addresses of other coins, which pages put into a sentence.
+func TestParseAddress_names_the_fault_of_a_Monero_address(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu":    "not a valid address: a Monero address has 95 characters and begins with 4 (8 for a subaddress) on the main network",
+		strings.Replace(moneroAddress, "ey1", "ey2", 1): "not a valid address: the checksum of the address does not match, so a character is mistyped or missing",
+	} {
+		if _, _, err := keys.ParseAddress(address, keys.XMR, keys.Main); !errors.Is(err, keys.ErrAddress) || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	want := "for another network: it is an address of Monero's mainnet"
+	if _, _, err := keys.ParseAddress(moneroAddress, keys.XMR, keys.Stagenet); !errors.Is(err, keys.ErrNetwork) || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestLoad_refuses_another_form_of_a_Monero_key(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

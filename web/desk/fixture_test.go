@@ -68,9 +68,11 @@ type fixture struct {
 	findings     []health.Finding // of the next examination
 	examinations int              // number of examinations so far
 	examineError error
-	access       lightning.Access // of the next examination of a connection
-	demo         bool             // the server is a demo
-	received     *report.Received // of every shop; nil if the storage has it
+	access       lightning.Access         // of the next examination of a connection
+	demo         bool                     // the server is a demo
+	received     *report.Received         // of every shop; nil if the storage has it
+	unused       int64                    // unused addresses of every wallet in a row; 0 if the storage has them
+	offered      func(keys.Kind) []string // methods that a wallet makes available
 	backups      *stubBackups
 	sweeps       *stubNetwork
 	config       desk.Config
@@ -108,7 +110,7 @@ func fixtureAt(t *testing.T, base string) *fixture {
 func fixtureOn(t *testing.T, database, base string) *fixture {
 	t.Helper()
 	clock := clocktest.New(storagetest.Noon)
-	f := &fixture{t: t, database: database, storage: storagetest.OpenWithClock(t, database, clock.Now), clock: clock, log: &lockedLog{}, seeds: map[string]string{}}
+	f := &fixture{t: t, offered: func(kind keys.Kind) []string { return []string{string(kind)} }, database: database, storage: storagetest.OpenWithClock(t, database, clock.Now), clock: clock, log: &lockedLog{}, seeds: map[string]string{}}
 	f.reports = &reportStorage{Storage: f.storage}
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
 		f.must(f.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: id, Name: name, CreatedAt: f.clock.Now()}}))
@@ -157,7 +159,7 @@ func fixtureOn(t *testing.T, database, base string) *fixture {
 		Wallets: merchant.NewWallets(merchant.WalletsConfig{Storage: f.storage, Encode: wire.WalletEvent, Examine: f.examineConnection, Now: f.clock.Now, Token: token.New}), Storage: walletStorage{f.storage, f},
 		Examine: func(context.Context, merchant.Wallet) (lightning.Access, error) { return f.access, f.examineError },
 		Kind: func(kind keys.Kind) (wallets.Kind, error) {
-			return wallets.Kind{Network: keys.Main, Chains: []chain.ID{chain.ID(kind)}, Offered: []string{string(kind)}, Off: []string{"EURC-BASE: needs a node"}}, nil
+			return wallets.Kind{Network: keys.Main, Chains: []chain.ID{chain.ID(kind)}, Offered: f.offered(kind), Off: []string{"EURC-BASE: needs a node"}}, nil
 		},
 	}
 	f.backups = &stubBackups{parent: t.TempDir(), shops: []string{shop}}

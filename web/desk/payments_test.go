@@ -190,7 +190,7 @@ func TestPayments_are_found_by_state_period_and_search(t *testing.T) {
 			t.Errorf("%s lists %q, want %q", query, got, want)
 		}
 	}
-	for _, q := range []string{"1042", waiting.ID, tx, strings.ToUpper(tx), m.Destination.Address, strings.ToUpper(m.Destination.Address), "80", "80.00", "80,00", "€80.00"} {
+	for _, q := range []string{"1042", waiting.ID, tx, strings.ToUpper(tx), m.Destination.Address, strings.ToUpper(m.Destination.Address), "bitcoin:" + m.Destination.Address, "80", "80.00", "80,00", "€80.00"} {
 		b.get("/desk/shop/payments?mode=test&q=" + q).wantRedirect("/desk/shop/payments/" + waiting.ID)
 	}
 	b.get("/desk/shop/payments?mode=test&q=" + old.ID).wantRedirect("/desk/shop/payments/" + old.ID)

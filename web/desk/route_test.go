@@ -133,6 +133,8 @@ var routeAccess = map[string]access{
 	"POST /desk/:shop/wallets/confirm":                      confirmed,
 	"GET /desk/:shop/wallets/lightning":                     confirmed,
 	"POST /desk/:shop/wallets/lightning":                    confirmed,
+	"GET /desk/:shop/wallets/monero":                        confirmed,
+	"POST /desk/:shop/wallets/monero":                       confirmed,
 	"POST /desk/:shop/wallets/:wallet/test":                 confirmed,
 	"GET /desk/:shop/wallets/:wallet/remove":                confirmed,
 	"POST /desk/:shop/wallets/:wallet/remove":               confirmed,

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"chequer/internal/chain"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
@@ -227,7 +228,7 @@ func TestWallets_need_an_owner(t *testing.T) {
 	}
 }
 
-// walletStorage returns the received sums that the fixture has, if any.
+// walletStorage returns the received sums and the unused addresses that the fixture has, if any.
 type walletStorage struct {
 	*storage.Storage
 	f *fixture
@@ -238,6 +239,13 @@ func (s walletStorage) Received(ctx context.Context, merchantID string) (report.
 		return *s.f.received, nil
 	}
 	return s.Storage.Received(ctx, merchantID)
+}
+
+func (s walletStorage) UnusedInARow(ctx context.Context, w merchant.Wallet, network chain.ID) (int64, error) {
+	if s.f.unused > 0 {
+		return s.f.unused, nil
+	}
+	return s.Storage.UnusedInARow(ctx, w, network)
 }
 
 // A wallet shows what its key received, with the meaning of the figure.

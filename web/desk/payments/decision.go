@@ -166,6 +166,9 @@ func (v *page) acceptance(inv *invoice.Invoice, d invoice.Decisions) (heading, b
 	if d.AcceptedValue.Cmp(received) < 0 {
 		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.accept.worth", "Amount", v.Fiat(d.AcceptedValue))})
 	}
+	if v.DoubtOf(inv) == visit.IsLocked {
+		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.accept.locked")})
+	}
 	if d.LacksRate {
 		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.accept.unvalued")})
 	}

@@ -27,7 +27,7 @@ func (v *page) ownPayment() error {
 	}
 	page := desk.OwnPayment{
 		Frame: f, Back: views.Link{Text: v.Text("desk.own"), URL: v.Below(visit.OwnPath)}, Amount: v.Fiat(inv.Terms.Price),
-		State: v.InvoiceState(inv.Summary()), Reference: views.Reference(inv.ID), Page: v.Address("/invoice/" + inv.ID), Facts: v.ownFacts(inv, t),
+		State: v.StateOf(inv), Reference: views.Reference(inv.ID), Page: v.Address("/invoice/" + inv.ID), Facts: v.ownFacts(inv, t),
 	}
 	if inv.Terms.OrderID != "" {
 		page.Order = v.Text("desk.payment.order", "Order", inv.Terms.OrderID)
@@ -68,7 +68,7 @@ func (v *page) ownFacts(inv *invoice.Invoice, t merchant.Terminal) []desk.Fact {
 	received, _ := v.Invoices.Evaluation(inv).ReportedPayments()
 	for _, p := range received {
 		if isCounted(p) || p.State == invoice.PaymentLate {
-			all = append(all, desk.Fact{Name: v.Text("desk.amounts.received"), Value: v.coins(p.Transfer) + " · " + v.paymentState(p.State).Text})
+			all = append(all, desk.Fact{Name: v.Text("desk.amounts.received"), Value: v.coins(p.Transfer) + " · " + v.paymentState(p).Text})
 		}
 	}
 	if !inv.FirstPaidAt.IsZero() {

@@ -13,6 +13,7 @@ import (
 	"chequer/internal/money"
 	"chequer/views"
 	"chequer/views/desk"
+	"chequer/web/desk/visit"
 )
 
 // payment shows one invoice.
@@ -72,7 +73,7 @@ func (v *page) paymentPage(f desk.Frame, inv *invoice.Invoice) desk.Payment {
 	reported, more := e.ReportedPayments()
 	page := desk.Payment{
 		Frame: f, Back: views.Link{Text: v.Text("desk.payments"), URL: v.BelowIn("/payments", f.Test)},
-		Amount: v.Fiat(inv.Terms.Price), State: v.InvoiceState(inv.Summary()), Reference: views.Reference(inv.ID), Page: v.Address("/invoice/" + inv.ID),
+		Amount: v.Fiat(inv.Terms.Price), State: v.StateOf(inv), Reference: views.Reference(inv.ID), Page: v.Address("/invoice/" + inv.ID),
 		Message: v.attentionNotice(inv, e), Columns: []string{v.Text("desk.amounts.coins"), v.Text("desk.amounts.value")},
 		Amounts: v.amounts(inv, reported), Timeline: v.timeline(inv, reported), Facts: v.invoiceFacts(inv, more),
 	}
@@ -103,7 +104,7 @@ func (v *page) coins(t invoice.Transfer) string {
 
 // transfer returns a payment of an invoice.
 func (v *page) transfer(inv *invoice.Invoice, p invoice.Payment, explorers merchant.Explorers) desk.Transfer {
-	t := desk.Transfer{Amount: v.coins(p.Transfer), State: v.paymentState(p.State), Tx: views.AddressGroups(p.Tx), TxName: v.Text("desk.transaction")}
+	t := desk.Transfer{Amount: v.coins(p.Transfer), State: v.paymentState(p), Tx: views.AddressGroups(p.Tx), TxName: v.Text("desk.transaction")}
 	if p.State == invoice.PaymentConfirmed && p.Block == nil {
 		t.State.Text = v.Text("desk.transfer.instant")
 	}
@@ -158,11 +159,15 @@ func (v *page) amounts(inv *invoice.Invoice, payments []invoice.Payment) []desk.
 			sum = sum.Add(p.Value)
 			rows = append(rows, desk.AmountRow{Name: v.Text("desk.amounts.received"), Values: []string{v.coins(p.Transfer), v.Fiat(p.Value)}})
 		case p.State == invoice.PaymentLate:
-			value := p.Value
+			value := "" // no rate was known, or none was needed because it arrived in time
 			if p.Market != nil {
-				value = *p.Market
+				value = "(" + v.Fiat(*p.Market) + ")"
 			}
-			rows = append(rows, desk.AmountRow{Name: v.Text("desk.amounts.late"), Values: []string{v.coins(p.Transfer), "(" + v.Fiat(value) + ")"}})
+			name := v.Text("desk.amounts.late")
+			if v.Doubt(p) != visit.NoDoubt {
+				name = v.Text("desk.amounts.unsure")
+			}
+			rows = append(rows, desk.AmountRow{Name: name, Values: []string{v.coins(p.Transfer), value}})
 		}
 	}
 	rows = append(rows,
@@ -254,6 +259,10 @@ func (v *page) attentionNotice(inv *invoice.Invoice, e *invoice.Evaluation) desk
 		return desk.Notice{}
 	case slices.ContainsFunc(inv.Refunds, invoice.Refund.Answered):
 		return v.answerNotice(inv)
+	case state.Has(invoice.Late) && v.DoubtOf(inv) == visit.IsLocked:
+		return desk.Notice{Heading: v.Text("desk.say.locked"), Text: v.Text("desk.say.locked.text")}
+	case state.Has(invoice.Late) && v.DoubtOf(inv) == visit.MayBeOld:
+		return desk.Notice{Heading: v.Text("desk.say.unsure"), Text: v.Text("desk.say.unsure.text")}
 	case state.Has(invoice.Late):
 		return desk.Notice{Heading: v.Text("desk.say.late"), Text: v.Text("desk.say.late.text")}
 	case state.Has(invoice.RefundInTrouble):

@@ -147,6 +147,9 @@ func (v *page) refundForm(inv *invoice.Invoice, e *invoice.Evaluation, fault ref
 		if a, _ := v.Invoices.KnownAsset(b.Network, b.Asset); a.Requested() {
 			f.Address.Hint = v.Text("desk.refund.address.lightning") + " " + f.Address.Hint
 		}
+		if b.Network.HidesRecipients() {
+			f.Address.Hint = v.Text("desk.refund.address.monero") + " " + f.Address.Hint
+		}
 		unit := v.unit(b.Network, b.Asset)
 		add := func(kind, text string, first bool) {
 			o := desk.Option{Value: kind + ":" + b.Asset, Text: text}
@@ -250,8 +253,11 @@ func (v *page) addressGiver(inv *invoice.Invoice, r invoice.Refund) string {
 // txField returns the field for the transaction of a refund.
 func (v *page) txField(r invoice.Refund, fault refundFault) desk.Field {
 	label, hint := "desk.refund.tx", "desk.refund.tx.hint"
-	if a, _ := v.Invoices.KnownAsset(r.Network, r.Asset); a.SentOverLightning(r.Address) {
+	switch a, _ := v.Invoices.KnownAsset(r.Network, r.Asset); {
+	case a.SentOverLightning(r.Address):
 		label, hint = "desk.refund.hash", "desk.refund.hash.hint"
+	case r.Network.HidesRecipients():
+		hint = "desk.refund.tx.hint.hidden"
 	}
 	f := v.TextField("tx-"+r.ID, label, hint, "")
 	f.Code = true

@@ -36,7 +36,7 @@ func (v *page) timeline(inv *invoice.Invoice, payments []invoice.Payment) []desk
 		}
 	}
 	for _, p := range payments {
-		state := v.paymentState(p.State)
+		state := v.paymentState(p)
 		add(p.FirstSeen, seenShape(p), v.Text("desk.step.seen"), v.Text("desk.step.seen.text", "Amount", v.coins(p.Transfer), "State", state.Text))
 		if p.State == invoice.PaymentConfirmed {
 			text := "desk.step.block"

@@ -3,6 +3,7 @@ package payments
 import (
 	"chequer/internal/invoice"
 	"chequer/views/desk"
+	"chequer/web/desk/visit"
 )
 
 // paymentStates maps the state of a payment to the key of its text and to its shape.
@@ -18,10 +19,13 @@ var paymentStates = map[invoice.PaymentState]struct{ text, shape string }{
 }
 
 // paymentState returns the state of a payment as pages show it.
-func (v *page) paymentState(s invoice.PaymentState) desk.State {
-	state, known := paymentStates[s]
+func (v *page) paymentState(p invoice.Payment) desk.State {
+	if d := v.Doubt(p); d != visit.NoDoubt {
+		return v.DoubtState(d)
+	}
+	state, known := paymentStates[p.State]
 	if !known {
-		return desk.State{Text: string(s), Shape: "off"}
+		return desk.State{Text: string(p.State), Shape: "off"}
 	}
 	return desk.State{Text: v.Text(state.text), Shape: state.shape}
 }

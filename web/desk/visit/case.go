@@ -20,7 +20,7 @@ const (
 // Case returns the view of an invoice that waits for a decision, with its default action.
 func (v *Visit) Case(inv *invoice.Invoice) desk.Case {
 	s, e := inv.Summary(), v.Invoices.Evaluation(inv)
-	state, address := v.InvoiceState(s), v.Below("/payments/"+s.ID)
+	state, address := v.StateOf(inv), v.Below("/payments/"+s.ID)
 	if isRefundRequested(s, e) {
 		state = desk.State{Text: v.Text("desk.state.requested"), Shape: "warn"}
 	}

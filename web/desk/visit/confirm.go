@@ -3,6 +3,7 @@ package visit
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"chequer/internal/keys"
@@ -61,10 +62,13 @@ func (v *Visit) showConfirm(status int, next string, isPost bool, problem error)
 	return v.Show(status, desk.StepUpPage(page))
 }
 
-// isSecret reports whether a field must not be in the page that confirms a sign-in: a passphrase, a connection to
-// Lightning, or a private key that was pasted by mistake.
+// secretFields are the names of the fields with a passphrase, a connection to Lightning, or the view key of a Monero wallet.
+var secretFields = []string{"passphrase", "repeated", "connection", "view_key"}
+
+// isSecret reports whether a field must not be in the page that confirms a sign-in: a secret, or a private key that was
+// pasted by mistake.
 func isSecret(name, value string) bool {
-	return name == "passphrase" || name == "repeated" || name == "connection" || keys.LooksPrivate(value)
+	return slices.Contains(secretFields, name) || keys.LooksPrivate(value)
 }
 
 // pendingFields returns the fields of the action that waits for the confirmation, without secrets.

@@ -23,9 +23,9 @@ func (v *Visit) InvoiceName(order, id string) string {
 func (v *Visit) InvoiceState(s invoice.Summary) desk.State {
 	undecided := s.NeedsDecision()
 	switch {
-	case s.Has(invoice.WasReorged) && s.Status != invoice.Paid:
+	case isReverted(s):
 		return desk.State{Text: v.Text("desk.state.reverted"), Shape: "bad"}
-	case undecided && s.Has(invoice.Late) && !s.Accepted:
+	case isLate(s):
 		return desk.State{Text: v.Text("desk.state.late"), Shape: "warn"}
 	case s.RefundAsked:
 		return desk.State{Text: v.Text("desk.state.requested"), Shape: "warn"}
@@ -41,6 +41,14 @@ func (v *Visit) InvoiceState(s invoice.Summary) desk.State {
 		return desk.State{Text: v.Text("desk.state.short", "Amount", v.Fiat(s.Due)), Shape: shortShape(s, undecided)}
 	}
 	return v.plainState(s.Status)
+}
+
+// isReverted reports whether a payment of an invoice was reverted, and the invoice is not paid.
+func isReverted(s invoice.Summary) bool { return s.Has(invoice.WasReorged) && s.Status != invoice.Paid }
+
+// isLate reports whether the state of an invoice is that of a late payment, which waits for a decision.
+func isLate(s invoice.Summary) bool {
+	return !isReverted(s) && s.NeedsDecision() && s.Has(invoice.Late) && !s.Accepted
 }
 
 // shortShape returns the symbol of an invoice of which a part is missing: that of attention if the merchant must decide, that
@@ -89,4 +97,56 @@ func (v *Visit) Tally(mode invoice.Mode) (invoice.Tally, error) {
 	}
 	v.tallies[mode] = t
 	return t, nil
+}
+
+// Doubt is the reason why a payment that arrived does not count by itself, although it may have arrived in time.
+type Doubt string
+
+// The reasons. A payment without one counts, or is late.
+const (
+	NoDoubt  Doubt = ""
+	IsLocked Doubt = "locked" // the merchant's wallet cannot spend it before a time lock ends
+	MayBeOld Doubt = "old"    // the network does not show that it is younger than the invoice
+)
+
+// Doubt returns the reason why a payment does not count by itself.
+func (v *Visit) Doubt(p invoice.Payment) Doubt {
+	if p.State != invoice.PaymentLate || !p.Unsure {
+		return NoDoubt
+	}
+	if a, known := v.Invoices.KnownAsset(p.Network, p.Asset); known && a.HasTimeLocks() {
+		return IsLocked
+	}
+	return MayBeOld
+}
+
+// DoubtOf returns the reason why a payment of an invoice does not count by itself; that of a time lock, if there are several.
+func (v *Visit) DoubtOf(inv *invoice.Invoice) Doubt {
+	found := NoDoubt
+	for _, p := range inv.Payments() {
+		switch v.Doubt(p) {
+		case IsLocked:
+			return IsLocked
+		case MayBeOld:
+			found = MayBeOld
+		}
+	}
+	return found
+}
+
+// DoubtState returns the state of a payment with a reason why it does not count by itself.
+func (v *Visit) DoubtState(d Doubt) desk.State {
+	if d == IsLocked {
+		return desk.State{Text: v.Text("desk.state.locked"), Shape: "warn"}
+	}
+	return desk.State{Text: v.Text("desk.state.unsure"), Shape: "warn"}
+}
+
+// StateOf is InvoiceState for an invoice with its payments. A payment that does not count by itself is not named late.
+func (v *Visit) StateOf(inv *invoice.Invoice) desk.State {
+	s := inv.Summary()
+	if d := v.DoubtOf(inv); d != NoDoubt && isLate(s) {
+		return v.DoubtState(d)
+	}
+	return v.InvoiceState(s)
 }

@@ -23,9 +23,9 @@ type entry struct {
 	addressError string
 }
 
-// hasKey reports whether the wallets of a kind are added by a key.
+// hasKey reports whether the wallets of a kind are added by an extended public key.
 func hasKey(kind keys.Kind) bool {
-	return slices.ContainsFunc(kinds, func(k walletKind) bool { return k.kind == kind })
+	return kind != keys.XMR && slices.ContainsFunc(kinds, func(k walletKind) bool { return k.kind == kind })
 }
 
 // newWallet shows the form for a wallet. A demo, which accepts none, shows its wallets.
@@ -206,6 +206,9 @@ func (v *page) addWallet() error {
 	case errors.Is(err, merchant.ErrExists):
 		w.keyError = v.Text("desk.wallets.same", "Name", v.kindName(w.kind))
 		return v.showForm(http.StatusUnprocessableEntity, w.entry)
+	case errors.Is(err, merchant.ErrOtherShop):
+		w.keyError = v.Text("desk.wallets.elsewhere")
+		return v.showForm(http.StatusUnprocessableEntity, w.entry)
 	case err != nil:
 		return err
 	}
@@ -246,14 +249,14 @@ func (v *page) askToRemove() error {
 	if err != nil {
 		return err
 	}
+	results := []desk.Result{{Shape: "ok", Text: kept}, {Shape: "ok", Text: v.Text("desk.wallets.event")}}
+	if len(k.Offered) > 0 {
+		results = slices.Insert(results, 0, desk.Result{Shape: "warn", Text: v.Text("desk.wallets.remove.methods", "Methods", strings.Join(k.Offered, ", "))})
+	}
 	return v.Show(http.StatusOK, desk.DecisionPage(desk.Decision{
 		Frame: f, Back: views.Link{Text: v.Text("desk.wallets"), URL: v.Below(place)}, Heading: heading,
-		Results: []desk.Result{
-			{Shape: "warn", Text: v.Text("desk.wallets.remove.methods", "Methods", strings.Join(k.Offered, ", "))},
-			{Shape: "ok", Text: kept},
-			{Shape: "ok", Text: v.Text("desk.wallets.event")},
-		},
-		Action: v.Below(place + "/" + w.ID + "/remove"), Button: v.Text("desk.wallets.remove"),
+		Results: results,
+		Action:  v.Below(place + "/" + w.ID + "/remove"), Button: v.Text("desk.wallets.remove"),
 	}))
 }
 

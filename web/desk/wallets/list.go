@@ -24,11 +24,12 @@ type walletKind struct {
 	name string
 }
 
-// kinds are the kinds of wallets that are added by a key, in the order of the list.
+// kinds are the kinds of wallets from which addresses are derived, in the order of the list.
 var kinds = []walletKind{
 	{keys.BTC, "desk.wallets.btc"},
 	{keys.LTC, "desk.wallets.ltc"},
 	{keys.ETH, "desk.wallets.eth"},
+	{keys.XMR, "desk.wallets.xmr"},
 }
 
 // kindName returns the name of a kind of wallets; "" for an unknown kind.
@@ -132,7 +133,13 @@ func (v *page) active(kind keys.Kind) (merchant.Wallet, error) {
 	return merchant.Wallet{}, nil
 }
 
-func (v *page) addURL(kind keys.Kind) string { return v.Below(place + "/add?asset=" + string(kind)) }
+// addURL returns the address of the form for a wallet of a kind.
+func (v *page) addURL(kind keys.Kind) string {
+	if kind == keys.XMR {
+		return v.Below(moneroPlace)
+	}
+	return v.Below(place + "/add?asset=" + string(kind))
+}
 
 // card describes an active wallet.
 func (v *page) card(w merchant.Wallet, sums report.Received) (desk.Wallet, error) {
@@ -147,7 +154,11 @@ func (v *page) card(w merchant.Wallet, sums report.Received) (desk.Wallet, error
 	}
 	card := desk.Wallet{ID: w.ID, Name: v.kindName(kind), Methods: strings.Join(k.Offered, ", "), Off: k.Off}
 	add := func(name, value string) { card.Facts = append(card.Facts, desk.Fact{Name: v.Text(name), Value: value}) }
-	add("desk.wallets.key", shortKey(key))
+	name, gap := "desk.wallets.key", "desk.wallets.gap"
+	if kind == keys.XMR {
+		name, gap = "desk.monero.address", "desk.monero.gap"
+	}
+	add(name, shortKey(key))
 	if name := v.scriptName(key); name != "" {
 		add("desk.wallets.script", name)
 	}
@@ -162,8 +173,8 @@ func (v *page) card(w merchant.Wallet, sums report.Received) (desk.Wallet, error
 		if err != nil {
 			return card, err
 		}
-		if unused > keys.GapLimit {
-			card.Warning = v.Words.Count("desk.wallets.gap", int(unused))
+		if unused > kind.GapLimit() {
+			card.Warning = v.Words.Count(gap, int(unused))
 		}
 	}
 	add("desk.wallets.added", v.Clock(w.CreatedAt))

@@ -61,6 +61,8 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodPost, Path: "/desk/:shop/wallets/confirm", Needs: account.ManageWallets, Handle: on((*page).addWallet)},
 		{Method: http.MethodGet, Path: "/desk/:shop/wallets/lightning", Needs: account.ManageWallets, Handle: on((*page).newConnection)},
 		{Method: http.MethodPost, Path: "/desk/:shop/wallets/lightning", Needs: account.ManageWallets, Handle: on((*page).addConnection), MaxBody: "32K"},
+		{Method: http.MethodGet, Path: "/desk/:shop/wallets/monero", Needs: account.ManageWallets, Handle: on((*page).newMonero)},
+		{Method: http.MethodPost, Path: "/desk/:shop/wallets/monero", Needs: account.ManageWallets, Handle: on((*page).addMonero)},
 		{Method: http.MethodPost, Path: "/desk/:shop/wallets/:wallet/test", Needs: account.ManageWallets, Handle: on((*page).testConnection)},
 		{Method: http.MethodGet, Path: "/desk/:shop/wallets/:wallet/remove", Needs: account.ManageWallets, Handle: on((*page).askToRemove)},
 		{Method: http.MethodPost, Path: "/desk/:shop/wallets/:wallet/remove", Needs: account.ManageWallets, Handle: on((*page).removeWallet)},
