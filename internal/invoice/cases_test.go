@@ -233,14 +233,14 @@ func TestContested_payment_waits_for_a_block(t *testing.T) {
 	inv := s.create("40", "BTC")
 	s.clock.Advance(time.Minute)
 	tx := s.send([]string{"coin:0"}, inv, "0.0005")
-	version := int64(-1)
+	version := int64(-1) // of no invoice
 	for _, contested := range []bool{false, true, false, true} {
 		s.contested = contested
 		got := s.wantStatus(inv, invoice.Pending)
-		if int64(got.Version) == version {
+		if got.Version == version {
 			t.Errorf("contested = %t: the version stays %d, so open pages do not show it", contested, version)
 		}
-		version = int64(got.Version)
+		version = got.Version
 		if got.Payments()[0].Contested != contested || got.Payments()[0].State != invoice.PaymentSeen {
 			t.Errorf("the payment is %+v, want contested = %t", got.Payments()[0], contested)
 		}

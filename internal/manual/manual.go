@@ -46,6 +46,7 @@ var pages = []Page{
 	{Slug: "webhooks", Title: "Webhooks", Summary: "Receive the events of invoices"},
 	{Slug: "testing", Title: "Testing", Summary: "Simulate payments and receive events on your machine"},
 	{Slug: "bitcoin", Title: "Bitcoin", Summary: "Go live with Bitcoin and Litecoin"},
+	{Slug: "monero", Title: "Monero", Summary: "Go live with Monero, by the view key and your own node"},
 	{Slug: "ethereum", Title: "Ethereum and tokens", Summary: "Go live with EURC, USDC, Ether and other coins of EVM networks"},
 	{Slug: "accounting", Title: "Books for an accountant", Summary: "Close months, export their lines, verify them"},
 	{Slug: "offline-signing", Title: "Sign a sweep offline", Summary: "Sign the plan of a sweep on a computer without a network"},
