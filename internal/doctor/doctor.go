@@ -63,6 +63,9 @@ type Storage interface {
 	// AllWallets lists the wallets of a merchant, including former wallets, oldest first.
 	AllWallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
 	networks.Wallets
+	// UnsureWaiting returns the number of a merchant's live transfers on a network that are not sure, of invoices that wait for a
+	// decision. On Monero such a transfer is time-locked.
+	UnsureWaiting(ctx context.Context, merchantID string, network chain.ID) (int, error)
 	// NextIndex returns the next unused index of a counter of addresses.
 	NextIndex(ctx context.Context, counter string) (uint32, error)
 	Keys(ctx context.Context, merchantID string) ([]merchant.Key, error)

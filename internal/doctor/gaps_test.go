@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 	"time"
@@ -36,7 +37,7 @@ func TestExamineGaps_warns_after_20_unused_addresses(t *testing.T) {
 }
 
 // Monero's wallets look at 200 subaddresses after the last one with a payment.
-func TestExamineGaps_tells_how_far_a_Monero_wallet_must_look_ahead(t *testing.T) {
+func TestExamineMonero_tells_how_far_a_wallet_must_look_ahead(t *testing.T) {
 	t.Parallel()
 	key, err := keys.ParseMonero("42ey1afDFnn4886T7196doS9GPMzexD9gXpsZJDwVjeRVdFCSoHnv7KPbBeGpzJBzHRCAs9UxqeoyFQMYbqSWYTfJJQAWDm", "49774391fa5e8d249fc2c5b45dadef13534bf2483dede880dac88f061e809100", keys.Main)
 	if err != nil {
@@ -47,6 +48,24 @@ func TestExamineGaps_tells_how_far_a_Monero_wallet_must_look_ahead(t *testing.T)
 	g.check()
 	g.create(1)
 	g.check("warn network monero: your wallet must look 201 subaddresses ahead, because the last 201 are unused; Monero's wallets look at 200: restore it with --subaddress-lookahead 50:201")
+}
+
+// twoLocked is a storage with two transfers that are not sure.
+type twoLocked struct{ *storage.Storage }
+
+func (twoLocked) UnsureWaiting(context.Context, string, chain.ID) (int, error) { return 2, nil }
+
+func TestExamineMonero_counts_time_locked_payments(t *testing.T) {
+	t.Parallel()
+	s := storagetest.SQLite(t)
+	e := &shopExamination{examination: &examination{Config: Config{Storage: twoLocked{s}}}, shop: merchant.Merchant{ID: "m"}}
+	if err := e.examineMonero(t.Context(), "monero", merchant.Wallet{Asset: "XMR", Counter: "c"}, 0, "network monero"); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"warn network monero: 2 payments time-locked and waiting for your decision: see Needs attention at the desk"}
+	if diff := cmp.Diff(e.lines(), want); diff != "" {
+		t.Errorf("(-got +want):\n%s", diff)
+	}
 }
 
 // gaps creates invoices and examines the unused addresses of their wallet.

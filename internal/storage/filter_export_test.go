@@ -127,6 +127,7 @@ func LookupStatements() map[string][]Statement {
 		"deliveries_in_order":      {{invoiceDeliveries, []any{"e", "i1", 20}}, {earlierDelivery, []any{"e", 20, 0, "i1"}}},
 		"invoices_by_age":          {{nthInvoice, []any{"shop", 0, "", 10}}, {receivedTransfers, []any{"shop", 0, "", 1, "i"}}},
 		"refunds_by_position":      {{watchedRefunds, []any{"shop", "bitcoin", 0, 0}}},
+		"transfers_unsure":         {{unsureWaiting, []any{"shop", "live", "decision", "monero"}}},
 		"refunds_by_state":         {{overdueRefunds, []any{"shop", "live", 100}}},
 		"refunds_by_payment":       {{refundsPaidBy(2), []any{"t1", "t2", "bitcoin"}}},
 		"refunds_unfinal":          {{unfinalRefunds, []any{"bitcoin"}}},

@@ -319,7 +319,7 @@ func downgrade(t *testing.T, url string) {
 		"ALTER TABLE refunds DROP COLUMN watch_until", "ALTER TABLE refunds DROP COLUMN position",
 		"ALTER TABLE refunds DROP COLUMN checked", "ALTER TABLE refunds DROP COLUMN checked_by", "ALTER TABLE refunds DROP COLUMN checked_at",
 		"ALTER TABLE refunds DROP COLUMN market_rate", "ALTER TABLE refunds DROP COLUMN market_source", "ALTER TABLE refunds DROP COLUMN market_at",
-		"ALTER TABLE transfers DROP COLUMN contested",
+		"DROP INDEX transfers_unsure", "ALTER TABLE transfers DROP COLUMN contested",
 		"ALTER TABLE transfers DROP COLUMN rate", "ALTER TABLE transfers DROP COLUMN rate_source", "ALTER TABLE transfers DROP COLUMN rate_at",
 		"DROP TABLE examined_invoices", "DROP TABLE closed_lines", "DROP TABLE closings",
 		"ALTER TABLE products DROP COLUMN vat_rate", "ALTER TABLE invoices DROP COLUMN vat_rate",

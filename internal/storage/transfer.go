@@ -242,3 +242,16 @@ func readRecorded(row scanner) (r invoice.Recorded, err error) {
 	r.Amount, err = parseAmount(amount, coin)
 	return r, err
 }
+
+// UnsureWaiting implements doctor.Storage. It reads the transfers that are not sure, by an index.
+func (s *Storage) UnsureWaiting(ctx context.Context, merchantID string, network chain.ID) (int, error) {
+	count, err := readOne(ctx, s, column[int], unsureWaiting, merchantID, string(invoice.Live), decisionFlag, string(network))
+	if err != nil {
+		return 0, fmt.Errorf("count transfers that are not sure: %w", err)
+	}
+	return count, nil
+}
+
+const unsureWaiting = `
+	SELECT COUNT(*) FROM invoice_flags f JOIN transfers t ON t.invoice_id = f.invoice_id
+	WHERE f.merchant_id = $1 AND f.mode = $2 AND f.flag = $3 AND t.network = $4 AND t.unsure AND t.presence = 'present'`
