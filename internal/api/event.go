@@ -52,10 +52,11 @@ type AccountChange struct {
 // key.
 type WalletChange struct {
 	ID     string `json:"id"`
-	Asset  string `json:"asset"`  // BTC, LTC, ETH for every EVM network, or BTC-LN for a connection to Lightning
+	Asset  string `json:"asset"`  // BTC, LTC, XMR, ETH for every EVM network, or BTC-LN for a connection to Lightning
 	Change string `json:"change"` // added, replaced, removed
 	// Fingerprint is the hash160 of the public key and chain code from which addresses are derived,
-	// in hex. The key identifier of BIP 32 differs, because it omits the chain code. It is "" for BTC-LN.
+	// in hex. The key identifier of BIP 32 differs, because it omits the chain code. For XMR it is
+	// the first 20 bytes of the SHA-256 of the primary address. It is "" for BTC-LN.
 	Fingerprint string `json:"fingerprint"`
 	FormerID    string `json:"former_id"` // the wallet that was replaced, or ""
 }

@@ -79,7 +79,7 @@ type Resource struct {
 // a decision At and Actor are empty and Shortfall is 0.
 type Acceptance struct {
 	At        string `json:"at"`
-	Actor     string `json:"actor"`     // "command", or the identifier of an API key
+	Actor     string `json:"actor"`     // "command", "account" at the desk, or the identifier of an API key
 	Shortfall string `json:"shortfall"` // missing part of the price, in ClientCurrency
 }
 

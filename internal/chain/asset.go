@@ -18,7 +18,7 @@ type Asset struct {
 	Network     ID
 	NetworkName string
 	Currency    money.Currency
-	// Wallet is the kind of key that its destinations come from: BTC, LTC, ETH or XMR.
+	// Wallet is the kind of wallet that its destinations come from: BTC, LTC, ETH, XMR, or BTC-LN for a connection.
 	Wallet string
 	// Rate is the code of its exchange rate: EURC on every network has the rate of EURC.
 	Rate string
@@ -28,7 +28,7 @@ type Asset struct {
 	// Dust is the least amount that is worth sending. A smaller transfer is recorded and
 	// changes nothing. Zero if the network has no such limit.
 	Dust money.Amount
-	// Scheme is the scheme of its payment links: "bitcoin", "ethereum", "monero".
+	// Scheme is the scheme of its payment links: "bitcoin", "litecoin", "ethereum", "monero" or "lightning".
 	Scheme string
 	// ChainID and Contract are for EVM networks; Contract is empty for the
 	// network's native coin.
@@ -87,7 +87,7 @@ func (p Policy) Deeper(ranges int) Policy {
 	return p
 }
 
-// Confirmations returns the number of confirmations that a value in euro cents needs.
+// Confirmations returns the number of confirmations that a value in euro cents needs. It panics if p has no Depth for any value.
 func (p Policy) Confirmations(cents int64) int {
 	for _, d := range p.Depth {
 		if d.BelowCents == 0 || cents < d.BelowCents {

@@ -48,7 +48,7 @@ type Invoice struct {
 	DeclinedAt    time.Time // zero unless the merchant cancelled
 	Accepted      []string  // IDs of the transfers that the merchant accepted as the full price
 	AcceptedAt    time.Time // zero unless the merchant accepted transfers
-	AcceptedBy    string    // the key or the command that accepted them
+	AcceptedBy    string    // the ID of the API key, "command", or the name of the account that accepted them
 	DelayedAt     time.Time // when the invoice was found delayed, or zero; see delayedAt
 	RefundAddress RefundAddress
 	// Refunds are the refunds that were requested, prepared or sent, oldest first. None is ever removed.

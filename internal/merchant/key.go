@@ -58,6 +58,9 @@ func listed[W ~string](words []W) string {
 // MaxLabel is the largest number of characters of a key's label.
 const MaxLabel = 64
 
+// KeyPrefix begins the ID of every API key.
+const KeyPrefix = "key_"
+
 // Key is an API key. A key signs requests with its secret, or is a token of a plug-in.
 type Key struct {
 	ID         string

@@ -164,7 +164,7 @@ const firstID = "m_first"
 
 func (s *Service) newKey(merchantID string, mode Mode, scopes []Scope) Key {
 	return Key{
-		ID: "key_" + s.token(16), MerchantID: merchantID, Key: s.token(32), Secret: s.token(40),
+		ID: KeyPrefix + s.token(16), MerchantID: merchantID, Key: s.token(32), Secret: s.token(40),
 		Mode: mode, Scopes: scopes, CreatedAt: s.now(),
 	}
 }

@@ -356,8 +356,11 @@ func TestOpen_copies_a_SQLite_database_before_it_upgrades_it(t *testing.T) {
 		t.Errorf("rows (-before +copy):\n%s", diff)
 	}
 	info, err := os.Stat(copied[len("sqlite:"):])
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the copy has mode %v, error %v", info.Mode(), err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := info.Mode().Perm(); mode != 0o600 {
+		t.Errorf("the copy has mode %v, want 0600", mode)
 	}
 	entries, err := os.ReadDir(filepath.Dir(copied[len("sqlite:"):]))
 	for _, e := range entries {

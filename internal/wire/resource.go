@@ -3,11 +3,13 @@
 package wire
 
 import (
+	"strings"
 	"time"
 
 	"chequer/internal/api"
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 )
 
 // Resource returns Chequer's own view of an invoice in its current state. The list behind names the
@@ -54,9 +56,13 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 	return r
 }
 
-// acceptance returns the merchant's decision to accept the invoice.
+// acceptance returns the merchant's decision to accept the invoice. Events and resources contain no name of an account.
 func acceptance(inv *invoice.Invoice) api.Acceptance {
-	return api.Acceptance{At: Time(inv.AcceptedAt), Actor: inv.AcceptedBy, Shortfall: inv.Shortfall().String()}
+	actor := inv.AcceptedBy
+	if actor != "" && actor != "command" && !strings.HasPrefix(actor, merchant.KeyPrefix) {
+		actor = "account"
+	}
+	return api.Acceptance{At: Time(inv.AcceptedAt), Actor: actor, Shortfall: inv.Shortfall().String()}
 }
 
 // secondsLeft returns a duration in whole seconds, rounded up, so that it is at least 1 until the

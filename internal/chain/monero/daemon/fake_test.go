@@ -41,7 +41,9 @@ type fake struct {
 	answers     map[string]any // replace the true results, by method or path
 	handler     http.HandlerFunc
 	calls       []string
-	batches     []int // numbers of transactions asked for
+	batches     []int            // numbers of transactions asked for
+	heights     map[string]int64 // of the blocks of transactions below height indexed
+	indexed     int64
 	challenges  int
 	nonces      int
 	connections int
@@ -56,7 +58,7 @@ type session struct {
 }
 
 func newFake(t testing.TB) *fake {
-	f := &fake{t: t, clock: clocktest.New(noon), height: 20, algorithms: []string{"MD5", "MD5-sess"}, answers: map[string]any{}}
+	f := &fake{heights: map[string]int64{}, t: t, clock: clocktest.New(noon), height: 20, algorithms: []string{"MD5", "MD5-sess"}, answers: map[string]any{}}
 	f.server = f.start(func(s *httptest.Server) { s.Start() })
 	return f
 }
@@ -359,10 +361,10 @@ func (f *fake) transactions(ok func(map[string]any) map[string]any, hashes []str
 
 // heightOf returns the height of the block of a transaction, 0 if there is none.
 func (f *fake) heightOf(hash string) int64 {
-	for h := range f.height + 1 {
-		if slices.Contains(transactionsOf(h), hash) {
-			return h
+	for ; f.indexed <= f.height; f.indexed++ {
+		for _, tx := range transactionsOf(f.indexed) {
+			f.heights[tx] = f.indexed
 		}
 	}
-	return 0
+	return f.heights[hash]
 }

@@ -171,6 +171,9 @@ func TestSource_of_a_real_daemon_without_its_blocks(t *testing.T) {
 				if hasTarget = hasTarget || lag.Target == height && lag.Height < height; hasTarget {
 					progress = source.Health().Progress
 				}
+				if time.Now().After(deadline) {
+					t.Fatalf("Best() = %v after 3 minutes", err)
+				}
 				continue
 			}
 			if err == nil && best.Height == height {
