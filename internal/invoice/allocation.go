@@ -33,10 +33,13 @@ type transaction struct {
 	present   bool      // at least one of its transfers is present
 	amount    big.Int   // smallest units of its present transfers
 	unsure    bool      // a present transfer is unsure
-	unfinal   bool      // a present transfer is not final
-	confirmed bool
-	replaced  bool       // a transaction that counts spends one of its inputs
-	transfers []Transfer // in the order of their IDs
+	accepted  bool      // the merchant accepted a present transfer
+	// worthwhile is true if a present transfer is not dust.
+	worthwhile bool
+	unfinal    bool // a present transfer is not final
+	confirmed  bool
+	replaced   bool       // a transaction that counts spends one of its inputs
+	transfers  []Transfer // in the order of their IDs
 }
 
 // counts reports whether the transaction is present and not replaced.
@@ -65,16 +68,22 @@ type txRecipient struct {
 	recipient
 }
 
-func newConflicts(transfers []Transfer) *conflicts {
+func newConflicts(inv *Invoice) *conflicts {
 	c := &conflicts{
-		transfers: slices.Clone(transfers), transactions: map[string]*transaction{}, byOutpoint: map[string][]*transaction{},
+		transfers: slices.Clone(inv.Transfers), transactions: map[string]*transaction{}, byOutpoint: map[string][]*transaction{},
 		winners: map[string]*transaction{}, offsets: map[string]*big.Int{},
 		amounts: map[txRecipient]*big.Int{}, presentAmounts: map[txRecipient]*big.Int{}, replacementAmounts: map[txRecipient]*big.Int{},
 		inheritances: map[txRecipient][]inheritance{}, inheritedEarlier: map[txRecipient]map[string]*big.Int{},
 	}
 	slices.SortFunc(c.transfers, func(x, y Transfer) int { return cmp.Compare(x.ID, y.ID) })
+	accepted := inv.acceptedIDs()
 	for _, t := range c.transfers {
 		c.add(t)
+		if tx := c.transactions[t.Tx]; tx != nil && t.Presence == Present {
+			m, known := inv.Method(t.Network, t.Asset)
+			tx.accepted = tx.accepted || accepted[t.ID]
+			tx.worthwhile = tx.worthwhile || !known || t.Amount.Cmp(m.Asset.Dust) >= 0
+		}
 	}
 	for _, tx := range c.transactions {
 		for _, o := range tx.spends {
@@ -137,8 +146,9 @@ func (c *conflicts) presentAmount(tx *transaction, to recipient) *big.Int {
 // findReplaced sets winners, and sets replaced for the other present transactions that spend an outpoint
 // of a winner. Of the transactions that spend the same outpoint at most one counts: a confirmed one before
 // unconfirmed ones, then the one that was first seen last. Several can be confirmed only if they share a
-// one-time key, of which the recipient can spend the output that it prefers; see chain.OneTimeOutpoint. A
-// sure one counts before unsure ones, then a final one, and then the one with the largest amount.
+// one-time key, of which the recipient can spend the output that it prefers; see chain.OneTimeOutpoint. One
+// that the merchant accepted counts before others, then one that is not dust, a sure one, a final one, the one with the
+// largest amount, and the one that was first seen first.
 func (c *conflicts) findReplaced() {
 	var order []*transaction
 	for _, tx := range c.transactions {
@@ -152,12 +162,16 @@ func (c *conflicts) findReplaced() {
 		case x.confirmed != y.confirmed:
 			byRank = trueFirst(x.confirmed)
 		case !x.confirmed:
+		case x.accepted != y.accepted:
+			byRank = trueFirst(x.accepted)
+		case x.worthwhile != y.worthwhile:
+			byRank = trueFirst(x.worthwhile)
 		case x.unsure != y.unsure:
 			byRank = trueFirst(y.unsure)
 		case x.unfinal != y.unfinal:
 			byRank = trueFirst(y.unfinal)
 		default:
-			byRank = y.amount.Cmp(&x.amount)
+			byRank = cmp.Or(y.amount.Cmp(&x.amount), x.firstSeen.Compare(y.firstSeen))
 		}
 		return cmp.Or(byRank, y.firstSeen.Compare(x.firstSeen), cmp.Compare(x.id, y.id))
 	})

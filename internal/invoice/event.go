@@ -108,7 +108,7 @@ func refundEventTypes(before, after *Invoice) (list []EventType) {
 // the body of an event describes all transfers.
 func transferEventTypes(before, after *Invoice, ignored map[string]bool) []EventType {
 	known := before.byID()
-	conflictsBefore, conflictsAfter := newConflicts(before.Transfers), newConflicts(after.Transfers)
+	conflictsBefore, conflictsAfter := newConflicts(before), newConflicts(after)
 	happened := map[EventType]bool{}
 	for _, t := range after.Transfers {
 		old, seen := known[t.ID]
@@ -119,7 +119,7 @@ func transferEventTypes(before, after *Invoice, ignored map[string]bool) []Event
 		wasReplaced := seen && (old.Presence == Replaced || conflictsBefore.replaced(old))
 		lostBlock := seen && old.Block != nil && t.Block == nil
 		happened[EventPaymentSeen] = happened[EventPaymentSeen] || (!seen && t.Presence == Present && !replaced)
-		happened[EventPaymentConfirmed] = happened[EventPaymentConfirmed] || (t.Confirmed() && !(seen && old.Confirmed()))
+		happened[EventPaymentConfirmed] = happened[EventPaymentConfirmed] || (t.Confirmed() && !replaced && !(seen && old.Confirmed() && !wasReplaced))
 		happened[EventPaymentReplaced] = happened[EventPaymentReplaced] || (replaced && seen && !wasReplaced)
 		happened[EventPaymentReorged] = happened[EventPaymentReorged] || (lostBlock && !replaced) || (seen && old.Presence != Reorged && t.Presence == Reorged)
 	}

@@ -52,7 +52,7 @@ func (inv *Invoice) acceptedIDs() map[string]bool {
 
 // ledger evaluates the transfers. The order of the facts does not matter.
 func (inv *Invoice) ledger() ledger {
-	c := newConflicts(inv.Transfers)
+	c := newConflicts(inv)
 	l := ledger{accepted: inv.acceptanceHolds(c), slack: new(big.Rat)}
 	accepted := inv.acceptedIDs()
 	units := map[recipient]*big.Rat{}

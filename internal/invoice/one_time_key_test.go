@@ -72,3 +72,24 @@ func TestOf_two_confirmed_outputs_with_one_key_the_larger_counts(t *testing.T) {
 		}
 	}
 }
+
+// Acceptance ends only if a payment leaves the network. The payer of a time-locked payment, or a miner, can add an output with its key.
+func TestAn_accepted_payment_outlives_an_output_with_its_key(t *testing.T) {
+	t.Parallel()
+	for name, amount := range map[string]int64{"dust": 1, "a larger one": 2 * full} {
+		key := chain.OneTimeOutpoint("aa")
+		locked := inBlock(spending(pay("a", full, time.Minute), "image:a", key), 101, 5*time.Minute)
+		locked.Unsure = true
+		inv := newInvoice(t, noon.Add(time.Hour))
+		observe(inv, 101, locked)
+		inv.Accepted = []string{locked.ID}
+		observe(inv, 102, locked)
+		if got := outcomeOf(inv); got.Status != invoice.Paid {
+			t.Fatalf("%s: outcome %+v before, want paid", name, got)
+		}
+		observe(inv, 110, locked, inBlock(spending(pay("b", amount, 10*time.Minute), "image:b", key), 102, 12*time.Minute))
+		if got := outcomeOf(inv); got.Status != invoice.Paid {
+			t.Errorf("%s: outcome %+v, want paid", name, got)
+		}
+	}
+}

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// secretPatterns match secrets that allow spending. All but the last match anywhere in the text. A typing error in a secret must
+// secretPatterns match secrets that allow spending, anywhere in the text. A typing error in a secret must
 // not turn it into an ordinary invalid key, which might be shown in an error.
 var secretPatterns = []*regexp.Regexp{
 	// Extended private keys of BIP 32 and SLIP-132, alone or in a descriptor.
@@ -15,8 +15,9 @@ var secretPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`\b[5KLc9T6][1-9A-HJ-NP-Za-km-z]{50,51}\b`),
 	// BIP 38, encrypted.
 	regexp.MustCompile(`\b6P[1-9A-HJ-NP-Za-km-z]{56}\b`),
-	// 32 bytes in hex, as Ethereum wallets export one private key.
-	regexp.MustCompile(`^(?:0[xX])?[0-9a-fA-F]{64}$`),
+	// 32 bytes in hex, as wallets of Ethereum and Monero export one private key, with a digit too many or two too few.
+	// A descriptor has public keys of this form in parentheses.
+	regexp.MustCompile(`(?:^|[\s:=])(?:0[xX])?[0-9a-fA-F]{62,65}(?:$|[\s,;])`),
 }
 
 // minWords is less than the twelve words of the shortest BIP 39 mnemonic in use, because one or two

@@ -356,7 +356,7 @@ func TestKeys_record_their_use(t *testing.T) {
 	f.pay(t, linkQuery("all", "order_id", "1042"))
 	f.send(message{method: "POST", target: "/api/v2/invoice/new", key: "admin", body: minimalBody}) // the key lacks the scope
 	f.send(creation(message{key: "all", signed: "something else"}))
-	if got := strings.Join(f.merchants.usedKeys, " "); got != "create page all" && got != "create all page" {
+	if got := strings.Join(f.merchants.usedKeys, " "); got != "key_create key_page key_all" && got != "key_create key_all key_page" {
 		t.Errorf("recorded %q, want the uses of create, page and all", got)
 	}
 }

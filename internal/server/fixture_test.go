@@ -195,12 +195,13 @@ func newMerchants() *merchants {
 		{ID: "revoked", MerchantID: "shop", Mode: merchant.Test, Scopes: merchant.AllScopes, RevokedAt: noon},
 	} {
 		k.Key, k.Secret = publicKey(k.ID), "secret of "+k.ID
+		k.ID = merchant.KeyPrefix + k.ID
 		m.keys[k.Key] = k
 	}
 	return m
 }
 
-// publicKey returns the public part of the key with an ID: 32 letters and digits.
+// publicKey returns the public part of the key with a name, its ID without the prefix: 32 letters and digits.
 func publicKey(id string) string { return id + strings.Repeat("0", 32-len(id)) }
 
 func (m *merchants) Authenticate(_ context.Context, key string) (merchant.Key, error) {

@@ -52,7 +52,7 @@ func TestList_summaries_have_the_facts_of_their_invoices(t *testing.T) {
 		CreatedAt: r.CreatedAt, ExpiredAt: r.ExpiredAt, PaidAt: r.PaidAt, ClientAmount: "56.5", ClientCurrency: "EUR",
 		PaidAmount: r.PaidAmount, DueAmount: "0", OverpaidAmount: r.OverpaidAmount, PaidCurrency: "BTC",
 		Received:    []api.ReceivedAmount{{CryptoCurrency: "BTC", Amount: r.Payments[0].Amount, State: "confirmed"}},
-		Description: "Chair", Reference: "table 7", Origin: api.Origin{Kind: "api", ID: "all"},
+		Description: "Chair", Reference: "table 7", Origin: api.Origin{Kind: "api", ID: "key_all"},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("second page (-want +got):\n%s", diff)
@@ -94,9 +94,9 @@ func TestList_filters_are_the_same_for_every_view(t *testing.T) {
 		"exception=late":                 "",
 		"needs_decision=true":            a,
 		"origin=api":                     b + a,
-		"origin=api&origin_id=all":       b + a,
+		"origin=api&origin_id=key_all":   b + a,
 		"origin=api&origin_id=other":     "",
-		"origin=link&origin_id=all":      "",
+		"origin=link&origin_id=key_all":  "",
 		"origin=storefront":              "",
 		"paid_currency=BTC":              a,
 		"paid_currency=ETH":              "",

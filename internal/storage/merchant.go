@@ -8,6 +8,7 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/audit"
+	"chequer/internal/keys"
 	"chequer/internal/merchant"
 	"chequer/internal/storage/engine"
 )
@@ -39,6 +40,9 @@ func (s *Storage) CreateShop(ctx context.Context, n merchant.NewShop) error {
 		}
 		for _, w := range n.Wallets {
 			if err := s.insertWallet(ctx, q, w); err != nil {
+				return err
+			}
+			if err := s.raiseNextIndex(ctx, q, w.Counter, keys.Kind(w.Asset).FirstIndex()); err != nil {
 				return err
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
 	"chequer/internal/storage"
+	"chequer/internal/tokentest"
 )
 
 func newKey(id string) merchant.Key {
@@ -371,6 +372,30 @@ func TestKey_of_a_plugin(t *testing.T) {
 			if err := s.CreateKey(t.Context(), k); err != nil {
 				t.Fatal(err)
 			}
+		}
+	})
+}
+
+// Index 0 of a Monero wallet is its primary address, which no invoice gets.
+func TestCreateShop_begins_with_the_first_subaddress(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		shops := merchant.NewService(s, func() time.Time { return noon }, new(tokentest.Counter).New)
+		m, err := shops.CreateShop(t.Context(), "Atelier Nord", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wallets, err := s.Wallets(t.Context(), m.ID, merchant.Test)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range wallets {
+			want := keys.Kind(w.Asset).FirstIndex()
+			if next, err := s.NextIndex(t.Context(), w.Counter); err != nil || next != want {
+				t.Errorf("the next index of the %s wallet is %d, %v, want %d", w.Asset, next, err, want)
+			}
+		}
+		if len(wallets) != 5 {
+			t.Errorf("%d test wallets, want 5", len(wallets))
 		}
 	})
 }

@@ -121,6 +121,8 @@ func TestMonero_wallets_are_verified(t *testing.T) {
 		"the fields swapped":            {moneroView, moneroAddress, "Refused: a Monero address has 95 characters", "Refused: a private view key has 64 hex digits.", ""},
 		"the spend key":                 {moneroAddress, moneroSpend, "", "Refused and not stored: this is the private spend key of the address", ""},
 		"the spend key as address":      {moneroSpend, moneroView, "Refused: a Monero address has 95 characters", "", ""},
+		"the spend key with a note":     {"spend key: " + moneroSpend, moneroView, "Refused: a Monero address has 95 characters", "", ""},
+		"the spend key without a digit": {moneroSpend[1:], moneroView, "Refused: a Monero address has 95 characters", "", ""},
 		"seed words":                    {moneroAddress, moneroSeed, "", "Refused and not stored: these are the seed words of a wallet, which can spend all its coins: make a new wallet for the shop", ""},
 		"seed words as address":         {moneroSeed, moneroView, "Refused and not stored: these are the seed words of a wallet", "", ""},
 		"seed words of another address": {otherAddress[:90], moneroSeed, "Refused:", "Refused and not stored: these are the seed words of a wallet", ""},
@@ -139,7 +141,7 @@ func TestMonero_wallets_are_verified(t *testing.T) {
 			if value, has := key.Attr("value"); has && value != "" || key.AttrOr("type", "") != "password" {
 				t.Errorf("the field for the view key has the value %q and the type %q", value, key.AttrOr("type", ""))
 			}
-			for _, secret := range []string{moneroSpend, moneroView, otherView, "velvet", "physics"} {
+			for _, secret := range []string{moneroSpend[1:], moneroView, otherView, "velvet", "physics"} {
 				if strings.Contains(got.body, secret) || strings.Contains(f.log.String(), secret) {
 					t.Errorf("the page or the log has %q", secret)
 				}
