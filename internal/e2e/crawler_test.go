@@ -168,7 +168,7 @@ func (c *crawler) checkLink(where, link string) bool {
 		return false
 	case strings.HasPrefix(link, "?") && strings.HasSuffix(link, "lang="): // the choice of a language for this page
 		return false
-	case strings.HasPrefix(link, "#"), slices.Contains([]string{"bitcoin", "lightning", "litecoin", "ethereum"}, u.Scheme):
+	case strings.HasPrefix(link, "#"), slices.Contains([]string{"bitcoin", "lightning", "litecoin", "ethereum", "monero"}, u.Scheme):
 		return false
 	case u.Scheme != "" || u.Host != "" || !strings.HasPrefix(link, c.path("/")):
 		c.t.Errorf("%s links to %q, which is not below %q", where, link, c.path("/"))
