@@ -125,19 +125,26 @@ func connectionError(err error) error {
 
 // readConnection asks for a connection at a terminal, or reads it from standard input.
 func readConnection(call invocation) (string, error) {
-	text, err := console.ReadSecret(call.Context(), "Connection (it is not shown): ")
-	if errors.Is(err, console.ErrNoTerminal) {
-		var read []byte
-		read, err = io.ReadAll(io.LimitReader(call.InOrStdin(), lightning.MaxConnection+1))
-		text = string(read)
-	}
+	text, err := readSecret(call.Command, "Connection", lightning.MaxConnection+1)
 	if err != nil {
 		return "", fmt.Errorf("read the connection: %w", err)
 	}
-	if text = strings.TrimSpace(text); text == "" {
+	if text == "" {
 		return "", errors.New("the connection is missing: enter it when asked, or give it on standard input, as in chequer lightning add < connection.txt")
 	}
 	return text, nil
+}
+
+// readSecret asks for a secret at a terminal without showing it, or reads at most limit bytes of standard input. White space
+// around the secret is removed.
+func readSecret(c *cobra.Command, name string, limit int64) (string, error) {
+	text, err := console.ReadSecret(c.Context(), name+" (it is not shown): ")
+	if errors.Is(err, console.ErrNoTerminal) {
+		var read []byte
+		read, err = io.ReadAll(io.LimitReader(c.InOrStdin(), limit))
+		text = string(read)
+	}
+	return strings.TrimSpace(text), err
 }
 
 // errNoConnection means that the shop has no active live connection.

@@ -130,16 +130,11 @@ func readMoneroKey(c *cobra.Command, address string, network keys.Network, isAsk
 	if !isAsked {
 		return keys.Key{}, errors.New("the private view key is missing: add --view-key, and enter the key when asked or give it on standard input")
 	}
-	text, err := console.ReadSecret(c.Context(), "Private view key (it is not shown): ")
-	if errors.Is(err, console.ErrNoTerminal) {
-		var read []byte
-		read, err = io.ReadAll(io.LimitReader(c.InOrStdin(), maxViewKey))
-		text = string(read)
-	}
+	text, err := readSecret(c, "Private view key", maxViewKey)
 	if err != nil {
 		return keys.Key{}, fmt.Errorf("read the view key: %w", err)
 	}
-	if strings.TrimSpace(text) == "" {
+	if text == "" {
 		return keys.Key{}, errors.New("the private view key is missing: enter it when asked, or give it on standard input, as in chequer wallet add XMR 4… --view-key < key.txt")
 	}
 	return keys.ParseMonero(address, text, network)
