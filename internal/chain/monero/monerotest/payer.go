@@ -52,13 +52,7 @@ func (p *Payer) Coin(t testing.TB) int64 {
 // that spend the only output of a subaddress are a double spend. See Transfer for the unlock time, and Node.Submit.
 func (w *Wallet) Prepare(t testing.TB, subaddress int64, unlock uint64, to ...To) Tx {
 	t.Helper()
-	var answer struct {
-		Hash string `json:"tx_hash"`
-		Hex  string `json:"tx_blob"`
-		Fee  uint64
-	}
-	w.Call(t, "transfer", map[string]any{
+	return w.makeTx(t, "transfer", map[string]any{
 		"destinations": to, "account_index": 0, "subaddr_indices": []int64{subaddress}, "unlock_time": unlock, "do_not_relay": true, "get_tx_hex": true,
-	}, &answer)
-	return Tx(answer)
+	})
 }

@@ -124,13 +124,20 @@ type Tx struct {
 func (w *Wallet) Transfer(t testing.TB, unlock uint64, to ...To) Tx {
 	t.Helper()
 	w.Refresh(t)
+	tx := w.makeTx(t, "transfer", map[string]any{"destinations": to, "account_index": 0, "unlock_time": unlock, "get_tx_hex": true})
+	w.node.awaitRelay(t)
+	return tx
+}
+
+// makeTx calls a method that makes one transaction.
+func (w *Wallet) makeTx(t testing.TB, method string, params map[string]any) Tx {
+	t.Helper()
 	var answer struct {
 		Hash string `json:"tx_hash"`
 		Hex  string `json:"tx_blob"`
 		Fee  uint64
 	}
-	w.Call(t, "transfer", map[string]any{"destinations": to, "account_index": 0, "unlock_time": unlock, "get_tx_hex": true}, &answer)
-	w.node.awaitRelay(t)
+	w.Call(t, method, params, &answer)
 	return Tx(answer)
 }
 
@@ -159,13 +166,7 @@ func (w *Wallet) Outputs(t testing.TB) []Output {
 // same output are a double spend; see Node.Submit.
 func (w *Wallet) SweepSingle(t testing.TB, keyImage, address string) Tx {
 	t.Helper()
-	var answer struct {
-		Hash string `json:"tx_hash"`
-		Hex  string `json:"tx_blob"`
-		Fee  uint64
-	}
-	w.Call(t, "sweep_single", map[string]any{"address": address, "key_image": keyImage, "do_not_relay": true, "get_tx_hex": true}, &answer)
-	return Tx(answer)
+	return w.makeTx(t, "sweep_single", map[string]any{"address": address, "key_image": keyImage, "do_not_relay": true, "get_tx_hex": true})
 }
 
 // Spendable returns an output that can be spent.
